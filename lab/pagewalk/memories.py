@@ -383,8 +383,8 @@ def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
     return judged
 
 
-def _then(cell: CellRecord, spread: Spread) -> list[str]:
-    """What the row was with the files' inputs when others were tried, unless its table has that figure now."""
+def _figure_when_tried(cell: CellRecord, spread: Spread) -> list[str]:
+    """What the row was with the files' inputs when others were tried, unless that lies within its placements now."""
     _, after, ratio = spread.figures[AS_IN_FILE]
     then = after if ratio is None else ratio
     own = cell.after if cell.ratio is None else cell.ratio
@@ -397,7 +397,7 @@ def _then(cell: CellRecord, spread: Spread) -> list[str]:
 def _judged(cell: CellRecord, spread: Spread, row: Row | None) -> CellRecord:
     """The row with what other inputs make of it; `row` is None if its experiment has it no more."""
     of_today = row is None or _of_today(row, spread.settings)
-    said = [spread.shown, *([] if of_today else [OTHER_RANGES]), *_then(cell, spread)]
+    said = [spread.shown, *([] if of_today else [OTHER_RANGES]), *_figure_when_tried(cell, spread)]
     cell = replace(cell, inputs=", ".join(said))
     others = spread.others(row, cell.verdict)
     if not others or not is_verdict(cell.verdict):

@@ -229,8 +229,8 @@ pub struct TlbNote {
     pub miss: Option<TlbMiss>,
     /// The last load.
     pub load: Option<TlbLoad>,
-    /// Nobody reads this, so that an MMU need not note anything. A processor finds that out when its turn begins; who
-    /// begins to listen within a turn clears it.
+    /// Nobody reads this, so that an MMU need not note anything. A PowerPC sets it when a turn begins. Nobody begins to
+    /// listen within a turn.
     pub unheard: bool,
     /// The last walk, while walks are recorded. Boxed, because an account is moved with its processor.
     pub walk: Option<Box<WalkNote>>,

@@ -411,8 +411,8 @@ impl Memory {
         }
     }
 
-    /// A load that the D-cache has missed; returns how long the data takes. All that a machine with one processor and
-    /// no L2 of its own does is in this one function, since each call costs about as much as a step of the model.
+    /// A load that the D-cache has missed; returns how long the data takes. On a machine with one processor most of a
+    /// miss is inlined here, since a call takes the host about as long as a step of the model.
     #[inline(never)]
     fn read_missed(
         &mut self,

@@ -540,6 +540,7 @@ fn a_line_is_fetched_from_its_first_byte() {
 /// compiled code does for a line that was not used last leaves the order in which lines give way.
 #[test]
 fn lines_of_a_set_give_way_as_by_the_interpreter() {
+    let made = std::cell::Cell::new(0);
     for seed in 1..40_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut code = Vec::new();
@@ -561,11 +562,20 @@ fn lines_of_a_set_give_way_as_by_the_interpreter() {
             let mut bench = machine(&code, false);
             bench.machine.set_compiler(seen);
             bench.registers().gpr[1] = 100;
-            outcome(&mut bench, oracle, 20_000)
+            let outcome = outcome(&mut bench, oracle, 20_000);
+            made.set(made.get() + bench.machine.processor().compiler.made());
+            outcome
         };
         let wanted = run(None, true);
         for seen in [None, Some(1), Some(3)] {
             assert_eq!(run(seen, false), wanted, "seed {seed}, {seen:?}");
         }
+    }
+    if cfg!(all(
+        feature = "compiler",
+        target_arch = "x86_64",
+        target_os = "linux"
+    )) {
+        assert!(made.get() > 39, "{}", made.get());
     }
 }

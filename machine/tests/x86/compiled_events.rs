@@ -168,8 +168,9 @@ fn bench(code: &[u8], user: bool) -> Bench {
     bench
 }
 
-/// The same program by the oracle, the interpreter, and compiled code, whole and in parts.
-fn agrees(seed: u64, interrupts: bool) -> (u64, u32, u32) {
+/// The same program by the oracle, the interpreter, and compiled code, whole and in parts. Returns how many blocks were
+/// compiled, the steps and the interrupts, and whether the parts came to the program's end.
+fn agrees(seed: u64, interrupts: bool) -> (u64, u32, u32, bool) {
     let mut random = Random((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let code = program(&mut random, interrupts);
     let user = random.chance(4);
@@ -221,14 +222,15 @@ fn agrees(seed: u64, interrupts: bool) -> (u64, u32, u32) {
             "seed {seed}, cut"
         );
     }
-    (made, told.0, told.1)
+    (made, told.0, told.1, wanted.0 != Stop::Limit)
 }
 
-/// All programs of a kind; the steps and interrupts that they had.
+/// Runs all programs of a kind. Returns how many of them single-stepped, and how many took an interrupt.
 fn all_agree(seeds: std::ops::Range<u64>, interrupts: bool) -> (u32, u32) {
-    let (mut made, mut steps, mut taken) = (0, 0, 0_u32);
+    let (mut made, mut steps, mut taken, mut ended) = (0, 0, 0_u32, 0);
     for seed in seeds {
-        let (more, stepped, interrupted) = agrees(seed, interrupts);
+        let (more, stepped, interrupted, whole) = agrees(seed, interrupts);
+        ended += u32::from(whole);
         made += more;
         steps += u32::from(stepped != 0);
         taken += u32::from(interrupted != 0);
@@ -240,6 +242,7 @@ fn all_agree(seeds: std::ops::Range<u64>, interrupts: bool) -> (u32, u32) {
     )) {
         assert!(made > 1000, "{made}");
     }
+    assert!(ended > 30, "{ended}");
     (steps, taken)
 }
 

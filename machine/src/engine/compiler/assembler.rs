@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 
-/// Code that is being written. `Guest`: whose instructions it stands for, which has methods of its own.
+/// Code that is being written. `Guest`: the instruction set that it stands for, which adds methods.
 pub struct Assembler<Guest> {
     pub ops: VecAssembler<X64Relocation>,
     base: usize,

@@ -11,10 +11,10 @@ pub mod thunks;
 /// The run loop looks at one block of so many.
 pub const PERIOD: u32 = 61;
 
-/// A block that compiled code goes on to so many times as often is compiled.
+/// How many sightings by the run loop one from compiled code counts as.
 pub const GONE_TO: u32 = 32;
 
-/// What is compiled at most; and where all code is compiled at once.
+/// Versions of blocks that are kept at most; and the same where a block is compiled at its first sight, as tests have it.
 pub const MOST: usize = 1 << 16;
 pub const FEW: usize = 400;
 

@@ -46,7 +46,7 @@ impl Known {
         self.all.insert(key, number);
     }
 
-    /// The number until another key takes its place.
+    /// Keeps the number where it is found first, until another key takes its place.
     pub fn note(&mut self, key: u64, number: u32) {
         self.front[front(key)] = (key, number);
     }

@@ -17,10 +17,10 @@ pub trait Guest: Sized {
     /// The distance, in the processor, of what is next when compiled code leaves.
     const NEXT: i32;
 
-    /// What is in host registers goes to the processor.
+    /// Stores what is in host registers to the processor.
     fn spill(e: &mut Assembler<Self>);
 
-    /// It comes back.
+    /// Loads what is in host registers from the processor again.
     fn fill(e: &mut Assembler<Self>);
 }
 
@@ -102,7 +102,7 @@ pub fn may_leave<G: Guest>(memory: &mut CodeMemory, function: usize, leave: usiz
     })
 }
 
-/// Is each of these numbers another one?
+/// True if no two of these numbers are equal.
 pub const fn differ(numbers: &[u8]) -> bool {
     let mut seen = 0_u64;
     let mut n = 0;

@@ -173,8 +173,9 @@ proptest! {
                 clock += 1000;
             }
             let beats = 1 << beats;
-            let (first, _) = dram.access(pa, edge(clock), 0, beats);
+            let (first, last) = dram.access(pa, edge(clock), 0, beats);
             prop_assert_eq!(first, edge(model.access(pa, clock, beats)));
+            prop_assert_eq!(last, edge(model.last));
             prop_assert_eq!(dram.busy(), edge(model.last));
         }
     }

@@ -147,7 +147,7 @@ impl Unit for Hash32 {
             cycle,
         };
         let Self { front, search } = self;
-        // The code for each kind of access is compiled on its own.
+        // A copy of the code is compiled for each kind of access.
         match access {
             Access::Fetch => front.translate(search, ea, Access::Fetch, msr, now),
             Access::Load => front.translate(search, ea, Access::Load, msr, now),

@@ -167,7 +167,8 @@ impl Processor {
             code.memory.lead(slot, stub);
         }
         let number = code.add(version);
-        // SAFETY: the caller's; nothing else refers to these ops. The pointer comes from `Blocks`.
+        // SAFETY: the caller's; nothing else refers to these ops. The pointer comes from `Blocks`, and so may be
+        // written through.
         unsafe {
             (*head.cast_mut()).issued = COMPILED;
             (*head.add(1).cast_mut()).chain = run_compiled;

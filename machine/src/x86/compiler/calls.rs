@@ -260,8 +260,8 @@ pub(super) unsafe extern "sysv64" fn entered(
     }
 }
 
-/// See [`super::thunks::Thunks::fetch`]: how long the fetch of a line waits whose page has a shortcut, but which is not
-/// the one used last.
+/// See [`super::thunks::Thunks::fetch`]: how long the fetch of a line waits whose page has a shortcut, but which the
+/// thunk has not found in its set.
 ///
 /// # Safety
 /// As [`go`].
@@ -408,8 +408,8 @@ pub(super) unsafe extern "sysv64" fn alone(p: *mut Processor, site: *const Site)
     }
 }
 
-/// See [`super::thunks::Thunks::load`]: how long a load waits whose page has a shortcut, but whose line is not the one
-/// used last.
+/// See [`super::thunks::Thunks::load`]: how long a load waits whose page has a shortcut, but whose line the thunk has
+/// not found in its set.
 ///
 /// # Safety
 /// As [`go`].

@@ -228,7 +228,7 @@ impl Code {
         let version = &mut self.versions[number];
         if std::mem::take(&mut version.valid) {
             // SAFETY: the head is that of a block that is still there, valid or not, and nothing else refers to its
-            // ops now. The pointer comes from `Blocks`.
+            // ops now. The pointer comes from `Blocks`, and so may be written through.
             unsafe {
                 (*version.head.cast_mut()).issued = 0;
                 (*version.head.add(1).cast_mut()).chain = version.original;

@@ -387,7 +387,7 @@ impl Emitter {
 
     /// `rax` := where the tag is of the line used last in the set of `ecx`, an address in RAM. `edx` := what it is if
     /// that is the line of `ecx`.
-    pub fn set(&mut self, lookup: &Lookup) {
+    pub fn set_of(&mut self, lookup: &Lookup) {
         let line = -(lookup.line as i32);
         // Tags have four bytes.
         let mask = (lookup.set_mask << 2).cast_signed();
@@ -409,7 +409,7 @@ impl Emitter {
 
     /// On to `slow`, unless the cache used the line of `ecx`, an address in RAM, last in its set.
     pub fn line(&mut self, lookup: &Lookup, slow: DynamicLabel) {
-        self.set(lookup);
+        self.set_of(lookup);
         dynasm!(self.ops; .arch x64; cmp edx, [rax]; jne =>slow);
     }
 

@@ -232,7 +232,8 @@ impl Processor {
             seen => seen,
         };
         let seen = seen.min(COLD.into()) as u16;
-        // SAFETY: the caller's; nothing else refers to the head. The pointer comes from `Blocks`.
+        // SAFETY: the caller's; nothing else refers to the head. The pointer comes from `Blocks`, and so may be written
+        // through.
         let heat = unsafe { &mut (*head.cast_mut()).issued };
         if *heat == COLD {
             return None;

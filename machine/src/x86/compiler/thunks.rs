@@ -104,7 +104,7 @@ impl Emitter {
     /// goes on behind this, with `eax` as it was.
     fn use_older(&mut self, lookup: &Lookup) {
         dynasm!(self.ops; .arch x64; push rax);
-        self.set(lookup);
+        self.set_of(lookup);
         dynasm!(self.ops; .arch x64
             ; push rcx
             ; mov ecx, 1

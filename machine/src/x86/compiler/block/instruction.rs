@@ -416,8 +416,8 @@ impl Block<'_> {
         self.accesses += 1;
     }
 
-    /// Behind the block's code, at `miss`: the cache's model says how long a load from `ecx` waits, and then what is at
-    /// `on`.
+    /// Behind the block's code, at `miss`: the thunk of loads makes the line of `ecx` the one used last, or asks the
+    /// cache's model how long the load waits. Then the block goes on at `on`.
     fn miss_cold(&mut self, (miss, on): (DynamicLabel, DynamicLabel), issued: i32) {
         let thunk = self.thunks.load;
         self.cold.push(Box::new(move |b| {
