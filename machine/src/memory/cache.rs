@@ -210,16 +210,17 @@ impl Cache {
     }
 
     /// All tag words (set after set, MRU first), for an engine that keeps a pointer to them and indexes them directly:
-    /// `tags[pa / line % sets * ways]`. It may write [`DIRTY`] of such a line, as [`Cache::access`] would. A line that is
-    /// watched, or still on its way, differs in its tag word. Compiled x86 code also reorders a set of four ways
+    /// `tags[pa / line % sets * ways]`. It may write [`DIRTY`] of such a line, as [`Cache::access`] would. A line that
+    /// is watched, or still on its way, differs in its tag word. Compiled x86 code also reorders a set of four ways
     /// ([`Cache::trees_of_four`]).
     pub fn tags(&self) -> &Fixed<u32> {
         &self.tags
     }
 
-    /// The ways of each element of the tags, all below 4, and the PLRU tree of each set. Compiled x86 code writes through
-    /// these while its processor runs: it makes a line its set's most recently used one, as [`Cache::access`] would, but
-    /// drops no shortcut, because an x86 core makes none. `None`: the cache has not four ways, or replaces otherwise.
+    /// The ways of each element of the tags, all below 4, and the PLRU tree of each set. Compiled x86 code writes
+    /// through these while its processor runs. It makes a line its set's most recently used one, as [`Cache::access`]
+    /// would, but drops no shortcut, because an x86 core makes none. `None`: the cache has not four ways, or replaces
+    /// otherwise.
     pub(crate) fn trees_of_four(&self) -> Option<(*mut u8, *mut u64)> {
         let suits = (self.geometry.ways, self.geometry.replacement) == (4, Replacement::PseudoLru);
         suits.then(|| (self.ways.pointer(), self.trees.pointer()))

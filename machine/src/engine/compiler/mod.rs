@@ -14,7 +14,8 @@ pub const PERIOD: u32 = 61;
 /// How many sightings by the run loop one from compiled code counts as.
 pub const GONE_TO: u32 = 32;
 
-/// Versions of blocks that are kept at most; and the same where a block is compiled at its first sight, as tests have it.
+/// Versions of blocks that are kept at most; and the same where a block is compiled at its first sight, as tests
+/// have it.
 pub const MOST: usize = 1 << 16;
 pub const FEW: usize = 400;
 
