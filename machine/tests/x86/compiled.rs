@@ -421,6 +421,35 @@ fn program(random: &mut Random) -> Vec<u8> {
     code
 }
 
+/// Runs a program in parts that are cut at random places, and compares what it leaves with what the whole run left.
+pub fn agrees_in_parts(
+    bench: &mut Bench,
+    wanted: &(Stop, String, u64),
+    random: &mut Random,
+    seed: u64,
+) {
+    let last = loop {
+        let now = bench.machine.instant();
+        let stop = bench.machine.run(Limits {
+            cycles: now.cycles + 1 + u64::from(random.below(4000)),
+            instructions: (now.instructions + 40 + u64::from(random.below(900))).min(20_000),
+        });
+        let now = bench.machine.instant();
+        if stop != Stop::Limit || now.instructions >= 20_000 {
+            break stop;
+        }
+    };
+    let found = outcome(bench, false, 0);
+    if wanted.0 != Stop::Limit {
+        assert_eq!(last, wanted.0, "seed {seed}");
+        assert_eq!(
+            (&found.1, found.2),
+            (&wanted.1, wanted.2),
+            "seed {seed}, cut"
+        );
+    }
+}
+
 #[test]
 fn programs_run_as_by_the_interpreter_and_the_oracle() {
     let mut linked = 0;
@@ -446,28 +475,7 @@ fn programs_run_as_by_the_interpreter_and_the_oracle() {
             assert_eq!(found, wanted, "seed {seed}, {seen:?}");
             linked += bench.machine.processor().compiler.links();
         }
-        // Cut at random places.
-        let mut bench = make(Some(1));
-        let last = loop {
-            let now = bench.machine.instant();
-            let stop = bench.machine.run(Limits {
-                cycles: now.cycles + 1 + u64::from(random.below(4000)),
-                instructions: (now.instructions + 40 + u64::from(random.below(900))).min(20_000),
-            });
-            let now = bench.machine.instant();
-            if stop != Stop::Limit || now.instructions >= 20_000 {
-                break stop;
-            }
-        };
-        let found = outcome(&mut bench, false, 0);
-        if wanted.0 != Stop::Limit {
-            assert_eq!(last, wanted.0, "seed {seed}");
-            assert_eq!(
-                (&found.1, found.2),
-                (&wanted.1, wanted.2),
-                "seed {seed}, cut"
-            );
-        }
+        agrees_in_parts(&mut make(Some(1)), &wanted, &mut random, seed);
     }
     if cfg!(all(
         feature = "compiler",

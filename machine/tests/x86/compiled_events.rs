@@ -1,11 +1,10 @@
 //! Compiled code beside the interpreter and the oracle where something ends it from inside or from outside: single
 //! steps, device memory, ports, interrupts.
 
-use pagewalk_machine::powerpc::machine::Limits;
 use pagewalk_machine::x86::Stop;
 
 use super::bench::{Bench, CODE, DATA, STACK, TABLE, handler};
-use super::compiled::{POINTERS, Random, instruction, machine, scatter};
+use super::compiled::{POINTERS, Random, agrees_in_parts, instruction, machine, scatter};
 use super::random_code::outcome;
 
 /// Where programs begin.
@@ -201,27 +200,7 @@ fn agrees(seed: u64, interrupts: bool) -> (u64, u32, u32, bool) {
             bench.word(INTERRUPTS),
         );
     }
-    let mut bench = make(Some(1));
-    let last = loop {
-        let now = bench.machine.instant();
-        let stop = bench.machine.run(Limits {
-            cycles: now.cycles + 1 + u64::from(random.below(4000)),
-            instructions: (now.instructions + 40 + u64::from(random.below(900))).min(20_000),
-        });
-        let now = bench.machine.instant();
-        if stop != Stop::Limit || now.instructions >= 20_000 {
-            break stop;
-        }
-    };
-    let found = outcome(&mut bench, false, 0);
-    if wanted.0 != Stop::Limit {
-        assert_eq!(last, wanted.0, "seed {seed}");
-        assert_eq!(
-            (&found.1, found.2),
-            (&wanted.1, wanted.2),
-            "seed {seed}, cut"
-        );
-    }
+    agrees_in_parts(&mut make(Some(1)), &wanted, &mut random, seed);
     (made, told.0, told.1, wanted.0 != Stop::Limit)
 }
 
