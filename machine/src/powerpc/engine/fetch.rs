@@ -320,6 +320,8 @@ impl Processor {
                     self.wait_for_rest(op, fetch.place);
                 }
             }
+            // As a rule the block has waited until the whole line was there.
+            let look = look && self.memory.instruction.marked(fetch.place);
             self.hot.deadline = if look || self.running.oracle {
                 0
             } else {
