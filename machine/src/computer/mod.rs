@@ -3,7 +3,7 @@
 pub mod breakpoints;
 pub mod cpu;
 pub mod guest;
-mod pages;
+pub(crate) mod pages;
 mod progress;
 mod running;
 mod sanitized;

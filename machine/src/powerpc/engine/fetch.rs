@@ -3,8 +3,8 @@
 use super::Exit;
 use super::line::{Line, Link, Op};
 use super::shortcut::{NO_PAGE, Shortcut, TRANSLATED_MODES};
-use crate::memory::attribute;
 use crate::memory::cache::{ARRIVING, VALID};
+use crate::memory::{attribute, prefetch};
 use crate::powerpc::Exception;
 use crate::powerpc::mmu::{Access, Source};
 use crate::powerpc::processor::Processor;
@@ -138,7 +138,87 @@ impl Processor {
                 return unsafe { self.begin_line(op, ea) };
             }
         }
-        self.enter_slowly(ea)
+        match self.enter_again(ea) {
+            Some(op) => op,
+            None => self.enter_slowly(ea),
+        }
+    }
+
+    /// `enter` of a line that is not its set's most recently used one, or that the I-cache does not hold, if the line was
+    /// decoded before, and nothing else must be done.
+    #[inline(always)]
+    fn enter_again(&mut self, ea: u32) -> Option<*const Op> {
+        if self.hot.cycles >= self.hot.due
+            || self.running.oracle
+            || self.single_steps()
+            || self.observers.sanitizers.is_some()
+            || ea & !0xfff != self.hot.page && !self.turn_page(ea)
+        {
+            return None;
+        }
+        let place = ea.wrapping_add(self.hot.page_delta);
+        let (op, cause) = self.lines.decoded(place)?;
+        let cache = &self.memory.instruction;
+        let resident = cache.find(place).is_some();
+        let line = cache.line_address(self.memory.places.physical(place));
+        if !resident {
+            if cache.locked() {
+                return None;
+            }
+            prefetch::soon(self.memory.uncore.ram.bytes().get(line as usize));
+        }
+        self.charge_code(cause, ea);
+        let (attributes, now) = (self.attributes_by_shortcut(), self.hot.cycles);
+        let (memory, account) = (&mut self.memory, &mut self.account);
+        let stall = if resident {
+            memory.fetch(place, attributes, now, account)
+        } else {
+            memory.fetch_missed(place, attributes, now, account)
+        };
+        self.wait(stall);
+        if !resident {
+            self.decode(line, place, cause);
+        }
+        // SAFETY: `decoded` gives an op of this processor's lines.
+        Some(unsafe { self.begin_fetched(op, ea, place) })
+    }
+
+    /// The I-cache has just been filled with the `line` of RAM in this place.
+    #[inline(always)]
+    fn decode(&mut self, line: u32, place: u32, cause: u8) {
+        let cache = &self.memory.instruction;
+        let (start, bytes) = (line as usize, cache.geometry().line as usize);
+        let content = &self.memory.uncore.ram.bytes()[start..start + bytes];
+        let place = cache.line_address(place);
+        if !self.lines.has_words(place, content) {
+            self.lines.fill(place, content, cause, |other| {
+                other != place && cache.find(other).is_some()
+            });
+        }
+    }
+
+    /// Begins at `op`, which stands at `ea` in the line that has just been fetched, which may be incomplete.
+    ///
+    /// # Safety
+    /// `op` must point into the decoded lines of this processor.
+    #[inline(always)]
+    unsafe fn begin_fetched(&mut self, op: *const Op, ea: u32, place: u32) -> *const Op {
+        self.hot.deadline = self.hot.due;
+        if !self.memory.instruction.marked(place) {
+            // SAFETY: the caller's.
+            return unsafe { self.begin_line(op, ea) };
+        }
+        self.make_room_for_a_wait();
+        // SAFETY: the caller's.
+        unsafe {
+            self.begin_line(op, ea);
+            self.wait_for_rest(op, place);
+        }
+        // As a rule, the block has waited until the whole line was there.
+        if self.memory.instruction.marked(place) {
+            self.hot.deadline = 0;
+        }
+        op
     }
 
     /// Begins at `op`, which stands at `ea` in the most recently used line of its I-cache set. The line may be
@@ -153,21 +233,8 @@ impl Processor {
             let stall = self.memory.fetch_arriving(place, now, &mut self.account);
             self.wait(stall);
         }
-        self.hot.deadline = self.hot.due;
-        if !self.memory.instruction.arriving(place) {
-            // SAFETY: the caller's.
-            return unsafe { self.begin_line(op, ea) };
-        }
-        self.make_room_for_a_wait();
         // SAFETY: the caller's.
-        unsafe {
-            self.begin_line(op, ea);
-            self.wait_for_rest(op, place);
-        }
-        if self.memory.instruction.arriving(place) {
-            self.hot.deadline = 0;
-        }
-        op
+        unsafe { self.begin_fetched(op, ea, place) }
     }
 
     /// Fetches from the page of `ea` from now on, if it has a shortcut.
@@ -303,30 +370,17 @@ impl Processor {
             if !filled {
                 return self.leave(Exit::Single);
             }
-            let line = ea & !offset_mask;
             let op = self.lines.at(fetch.place);
-            self.hot.line = line;
-            let look = self.memory.instruction.marked(fetch.place);
-            if look {
-                self.make_room_for_a_wait();
-            }
             // SAFETY: `at` gives an op of this processor's lines.
             unsafe {
                 if self.running.oracle {
                     self.time_block(op);
                 }
-                self.begin(op);
-                if look {
-                    self.wait_for_rest(op, fetch.place);
-                }
+                self.begin_fetched(op, ea, fetch.place);
             }
-            // As a rule the block has waited until the whole line was there.
-            let look = look && self.memory.instruction.marked(fetch.place);
-            self.hot.deadline = if look || self.running.oracle {
-                0
-            } else {
-                self.hot.due
-            };
+            if self.running.oracle {
+                self.hot.deadline = 0;
+            }
             return op;
         }
     }
@@ -355,6 +409,16 @@ impl Processor {
         self.fetch_mode < TRANSLATED_MODES
     }
 
+    /// The attributes of a page that has a shortcut of fetches.
+    #[inline(always)]
+    fn attributes_by_shortcut(&self) -> u8 {
+        if self.several && self.translates_fetches() {
+            attribute::COHERENT
+        } else {
+            0
+        }
+    }
+
     /// Translates a fetch.
     #[inline(always)]
     fn translate_fetch(&mut self, ea: u32) -> Result<Fetch, Exception> {
@@ -363,11 +427,7 @@ impl Processor {
             return Ok(Fetch {
                 physical: self.memory.places.physical(place),
                 place,
-                attributes: if self.several && self.translates_fetches() {
-                    attribute::COHERENT
-                } else {
-                    0
-                },
+                attributes: self.attributes_by_shortcut(),
             });
         }
         self.translate_fetch_anew(ea)
@@ -460,13 +520,8 @@ impl Processor {
             memory.fetch_missed(place, fetch.attributes, now, &mut self.account)
         };
         if !resident {
-            let start = line as usize;
-            let content = &self.memory.uncore.ram.bytes()[start..start + bytes as usize];
-            let cache = &self.memory.instruction;
-            let place = cache.line_address(place);
-            self.lines.fill(place, content, cause, |other| {
-                other != place && cache.find(other).is_some()
-            });
+            self.decode(line, place, cause);
+            let place = self.memory.instruction.line_address(place);
             if self.observers.filled(place, &mut self.memory) {
                 let lines = self.memory.data.shortcuts();
                 self.data_shortcuts.drop_stores(line, lines);

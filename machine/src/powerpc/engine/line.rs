@@ -8,7 +8,8 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
 use super::Handler;
 use super::timing::{BlockTiming, Timings};
-use crate::memory::Fixed;
+use crate::computer::pages;
+use crate::memory::{Fixed, prefetch};
 use crate::pipeline::MicroOp;
 use crate::powerpc::instruction::Operands;
 use crate::powerpc::instruction_set::{Decoded, InstructionSet};
@@ -198,6 +199,8 @@ impl Lines {
         if base.is_null() {
             handle_alloc_error(layout);
         }
+        // SAFETY: the allocation has so many bytes, which are zero, and nothing else refers to it.
+        pages::large(unsafe { std::slice::from_raw_parts_mut(base, layout.size()) });
         Lines {
             base,
             shape,
@@ -261,6 +264,9 @@ impl Lines {
     /// Decodes `bytes` as the line at `physical`. `resident` tells whether the I-cache holds a line; the forms of
     /// such lines are kept.
     pub fn fill(&mut self, physical: u32, bytes: &[u8], cause: u8, resident: impl Fn(u32) -> bool) {
+        if self.has_words(physical, bytes) {
+            return;
+        }
         let slot = (physical >> self.line_shift) as usize;
         let number = match self.index[slot] {
             0 => {
@@ -268,13 +274,7 @@ impl Lines {
                 self.index[slot] = number as u32 + 1;
                 number
             }
-            entry => {
-                let number = entry as usize - 1;
-                if self.raw(number) == bytes {
-                    return;
-                }
-                number
-            }
+            entry => entry as usize - 1,
         };
         self.raw(number).copy_from_slice(bytes);
         let header = self.header(number);
@@ -401,6 +401,43 @@ impl Lines {
         let number = self.index[(physical >> self.line_shift) as usize] as usize - 1;
         let index = (physical as usize >> 2) & (self.shape.words - 1);
         self.op(number, index)
+    }
+
+    /// The op of the instruction at `physical`, and its line's cause, if the line has a decoded form. The host brings the
+    /// ops from there on.
+    #[inline(always)]
+    pub fn decoded(&self, physical: u32) -> Option<(*const Op, u8)> {
+        let number = *self.index.get((physical >> self.line_shift) as usize)?;
+        let number = (number as usize).checked_sub(1)?;
+        let index = (physical as usize >> 2) & (self.shape.words - 1);
+        // SAFETY: a line of the store has its header, its ops and its raw words within its part of the allocation.
+        unsafe {
+            let line = self.base.add(number * self.shape.stride);
+            let first = HEADER + index * size_of::<Op>();
+            for at in (first & !63..self.shape.stride).step_by(64) {
+                prefetch::soon(Some(&*line.add(at)));
+            }
+            Some((line.add(first).cast(), (*line.cast::<Line>()).cause))
+        }
+    }
+
+    /// True if the line at `physical` has a decoded form, which was made of these words.
+    #[inline(always)]
+    pub fn has_words(&self, physical: u32, bytes: &[u8]) -> bool {
+        let number = self.index[(physical >> self.line_shift) as usize] as usize;
+        if number == 0 {
+            return false;
+        }
+        // SAFETY: as in `raw`.
+        let raw = unsafe {
+            let line = self.base.add((number - 1) * self.shape.stride);
+            std::slice::from_raw_parts(line.add(self.shape.raw), self.shape.words * 4)
+        };
+        // A line of 32 bytes needs no call.
+        match (<&[u8; 32]>::try_from(raw), <&[u8; 32]>::try_from(bytes)) {
+            (Ok(raw), Ok(bytes)) => raw == bytes,
+            _ => raw == bytes,
+        }
     }
 
     /// The words that the I-cache's line at `physical` was filled with.
