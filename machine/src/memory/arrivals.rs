@@ -36,6 +36,21 @@ impl Arrival {
         }
     }
 
+    /// Becomes as another one, field by field: the host need not wait until it can read two fields at once that have just
+    /// been written one by one.
+    #[inline(always)]
+    fn set(&mut self, other: &Arrival) {
+        self.line = other.line;
+        self.critical = other.critical;
+        self.complete = other.complete;
+        self.delivery.first = other.delivery.first;
+        self.delivery.step = other.delivery.step;
+        self.delivery.gap = other.delivery.gap;
+        self.delivery.group = other.delivery.group;
+        self.delivery.beats = other.delivery.beats;
+        self.delivery.shift = other.delivery.shift;
+    }
+
     /// Address of the line.
     #[must_use]
     pub fn line(&self) -> u32 {
@@ -71,6 +86,10 @@ impl Arrival {
 /// waits for.
 const MOST: usize = 4 * POSTED_MAX as usize;
 
+/// An entry is kept so many cycles after its line is complete. An access may come that is a little earlier than one
+/// before it, because an exception has taken back the rest of a block.
+const KEPT: u64 = 1 << 20;
+
 /// The lines that are being filled into one cache.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Arrivals(Vec<Arrival>);
@@ -79,6 +98,13 @@ impl Arrivals {
     /// Enters the line of `arrival`, which got its place in the cache just now, at `now`.
     #[inline(always)]
     pub fn add(&mut self, arrival: Arrival, now: u64) {
+        if self
+            .0
+            .first()
+            .is_some_and(|first| first.complete + KEPT <= now)
+        {
+            self.drop_old(now);
+        }
         // A line that left the cache and is filled again replaces its old entry; entries of complete lines are
         // reused.
         let mut place = self.0.len();
@@ -92,9 +118,17 @@ impl Arrivals {
             }
         }
         match self.0.get_mut(place) {
-            Some(old) => *old = arrival,
+            Some(old) => old.set(&arrival),
             None => self.grow(arrival),
         }
+    }
+
+    /// Drops what has been complete for long. Otherwise a program that had many lines on their way once would search
+    /// among so many ever after.
+    #[cold]
+    #[inline(never)]
+    fn drop_old(&mut self, now: u64) {
+        self.0.retain(|arrival| arrival.complete + KEPT > now);
     }
 
     #[cold]
