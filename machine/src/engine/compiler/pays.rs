@@ -19,6 +19,12 @@ impl<const LEAST: u64> Pays<LEAST> {
     /// Instructions until compiled code is tried again.
     const PAUSE: u64 = 1 << 24;
 
+    /// Before now, after so many instructions in all, `skipped` of them were run by the interpreter alone: only those of
+    /// compiled code are compared with its calls.
+    pub fn skip(&mut self, skipped: u64, instructions: u64) {
+        self.since = (self.since + skipped).min(instructions);
+    }
+
     /// False if compiled code does not pay now, after so many instructions.
     #[inline(always)]
     pub fn now(&mut self, instructions: u64) -> bool {

@@ -79,13 +79,18 @@ pub(super) unsafe fn enter(m: &mut Processor, version: u32) -> *const Op {
     };
     let version = *code.version(version);
     let enter = code.thunks.enter;
+    let begun = m.hot.instructions;
+    let skipped = begun.saturating_sub(m.compiler.left_at);
+    m.compiler.pays.skip(skipped, begun);
     resume(m, &version);
     // SAFETY: `Thunks::write` has written this function.
-    unsafe {
+    let next = unsafe {
         let enter: extern "sysv64" fn(*mut Processor, usize) -> *const Op =
             std::mem::transmute(enter);
         enter(&raw mut *m, version.body)
-    }
+    };
+    m.compiler.left_at = m.hot.instructions;
+    next
 }
 
 /// The address of compiled code that goes on at `op`, or of that which leaves. A jump of the site may lead there.

@@ -43,6 +43,8 @@ pub struct Compiler {
     short: u64,
     pub(super) code: Option<Box<Code>>,
     pub(super) pays: Pays<12>,
+    /// The processor's instructions when compiled code was left last.
+    pub(super) left_at: u64,
     /// Why there cannot be any.
     pub(super) refused: Option<String>,
     /// The handlers of ops that have [`run_compiled`], by the op's address. An op whose line has been decoded anew has
@@ -64,6 +66,7 @@ impl Default for Compiler {
             short: SHORT,
             code: None,
             pays: Pays::default(),
+            left_at: 0,
             refused: None,
             originals: FxHashMap::default(),
             heat: FxHashMap::default(),
