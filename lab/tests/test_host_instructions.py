@@ -14,7 +14,7 @@ from pagewalk.paths import home
 pytestmark = [pytest.mark.built]
 
 COUNT = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", "--smc-check=all"]
-MOST = {("interpreter", 1): 25, ("misses", 0): 480}
+MOST = {("interpreter", 1): 25, ("misses", 0): 405}
 """Program of `make bench` and rounds: the most host instructions for each of the guest in the round after them."""
 
 
