@@ -12,7 +12,7 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 use super::branch;
 use super::instruction::{Instruction, Opcode, Operands, mask};
 use super::registers::{Register, msr};
-use crate::powerpc::compiler::{A, Address, Binary, C, D, Emitter, register};
+use crate::powerpc::compiler::{A, Address, Binary, C, D, Emitter, Right, register};
 
 /// What a template needs beside itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,13 +286,12 @@ pub fn emit(e: &mut Emitter, i: &Instruction, slow: DynamicLabel) -> Template {
             record(e, i, A);
         }
         Cmpi | Cmpli => {
-            e.compare_number(o.a, o.imm);
-            e.set_field(o.crf_d(), i.opcode == Cmpi);
+            let left = e.held(o.a, A);
+            e.compare(o.crf_d(), i.opcode == Cmpi, left, Right::Number(o.imm));
         }
         Cmp | Cmpl => {
-            let left = e.held(o.a, A);
-            e.binary(Binary::Compare, left, o.b);
-            e.set_field(o.crf_d(), i.opcode == Cmp);
+            let (left, right) = (e.held(o.a, A), e.held(o.b, C));
+            e.compare(o.crf_d(), i.opcode == Cmp, left, Right::Host(right));
         }
         AndiRecord | AndisRecord | Ori | Oris | Xori | Xoris => {
             let op = match i.opcode {
@@ -448,8 +447,8 @@ fn record(e: &mut Emitter, i: &Instruction, host: u8) {
 
 fn record_register(e: &mut Emitter, i: &Instruction, result: Register) {
     if i.record {
-        e.compare_number(result, 0);
-        e.set_field(0, true);
+        let host = e.held(result, A);
+        e.record(host);
     }
 }
 
@@ -490,11 +489,14 @@ fn load_or_store(e: &mut Emitter, access: &Access, o: &Operands, slow: DynamicLa
     e.address(o.a, added);
     e.host_address(access.bytes, access.store, slow);
     if access.store {
-        e.get(A, o.t);
+        let from = e.held(o.t, A);
         match access.bytes {
-            1 => dynasm!(e.ops; .arch x64; mov [rcx], al),
-            2 => dynasm!(e.ops; .arch x64; rol ax, 8; mov [rcx], ax),
-            _ => dynasm!(e.ops; .arch x64; bswap eax; mov [rcx], eax),
+            1 => dynasm!(e.ops; .arch x64; mov [rcx], Rb(from)),
+            2 => {
+                e.get(A, o.t);
+                dynasm!(e.ops; .arch x64; rol ax, 8; mov [rcx], ax);
+            }
+            _ => e.store_word(from),
         }
         if access.update {
             e.address(o.a, added);
@@ -502,21 +504,25 @@ fn load_or_store(e: &mut Emitter, access: &Access, o: &Operands, slow: DynamicLa
         }
         return;
     }
+    // The address is still needed where the base changes.
+    let to = if access.update { A } else { Emitter::target(o.t, A) };
     match access.bytes {
-        1 => dynasm!(e.ops; .arch x64; movzx eax, BYTE [rcx]),
+        1 => dynasm!(e.ops; .arch x64; movzx Rd(to), BYTE [rcx]),
         2 => {
             dynasm!(e.ops; .arch x64; movzx eax, WORD [rcx]; rol ax, 8);
             if access.signed {
-                dynasm!(e.ops; .arch x64; movsx eax, ax);
+                dynasm!(e.ops; .arch x64; movsx Rd(to), ax);
+            } else if to != A {
+                dynasm!(e.ops; .arch x64; mov Rd(to), eax);
             }
         }
-        _ => dynasm!(e.ops; .arch x64; mov eax, [rcx]; bswap eax),
+        _ => e.load_word(to),
     }
     if access.update {
         e.address(o.a, added);
         e.put(o.a, C);
     }
-    e.put(o.t, A);
+    e.put(o.t, to);
 }
 
 /// A load or store of a floating-point register's 64 bits. Without MSR[FP] the instruction runs alone.

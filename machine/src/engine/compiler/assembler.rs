@@ -1,7 +1,5 @@
 //! The host's assembler: labels, and jumps to code that has a place already.
 
-use std::marker::PhantomData;
-
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 
@@ -9,20 +7,23 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, VecAssembler, dynasm};
 pub struct Assembler<Guest> {
     pub ops: VecAssembler<X64Relocation>,
     base: usize,
-    guest: PhantomData<Guest>,
+    /// What the instruction set knows of the code so far.
+    pub guest: Guest,
 }
 
-impl<Guest> Assembler<Guest> {
+impl<Guest: Default> Assembler<Guest> {
     /// Code that will stand at `base`.
     #[must_use]
     pub fn new(base: usize) -> Self {
         Assembler {
             ops: VecAssembler::new_with_capacity(base, 2048, 32, 0, 0, 64, 0),
             base,
-            guest: PhantomData,
+            guest: Guest::default(),
         }
     }
+}
 
+impl<Guest> Assembler<Guest> {
     pub fn label(&mut self) -> DynamicLabel {
         self.ops.new_dynamic_label()
     }

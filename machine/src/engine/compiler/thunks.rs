@@ -13,7 +13,7 @@ use super::assembler::Assembler;
 use super::memory::CodeMemory;
 
 /// What the thunks must know of an instruction set.
-pub trait Guest: Sized {
+pub trait Guest: Default {
     /// The distance, in the processor, of what is next when compiled code leaves.
     const NEXT: i32;
 
@@ -35,7 +35,7 @@ pub fn call_rust<G>(e: &mut Assembler<G>, function: usize) {
 }
 
 /// Writes a thunk and returns where it is.
-pub fn write<G>(memory: &mut CodeMemory, emit: impl FnOnce(&mut Assembler<G>)) -> usize {
+pub fn write<G: Default>(memory: &mut CodeMemory, emit: impl FnOnce(&mut Assembler<G>)) -> usize {
     let mut e = Assembler::new(memory.next());
     emit(&mut e);
     memory.write(&e.finish())

@@ -237,6 +237,7 @@ impl Processor {
                 Template::None => {
                     dynasm!(b.e.ops; .arch x64; =>label);
                     b.alone(Kind::Alone { op, run }, pc(n));
+                    b.e.forget_comparisons();
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! What compiled code calls: the interpreter's own functions, with exact state.
 
 use super::code::{Kind, Site, Target, To, Version};
+use super::compared::Compared;
 use crate::pipeline::Predictor;
 use crate::powerpc::engine::line::Op;
 use crate::powerpc::processor::Processor;
@@ -17,6 +18,7 @@ pub struct Shared {
     pub next: *const Op,
     /// The look-up of jumps to registers ([`super::code::Target`]).
     pub targets: *const Target,
+    pub compared: Compared,
 }
 
 impl Shared {
@@ -25,6 +27,7 @@ impl Shared {
         until: 0,
         next: std::ptr::null(),
         targets: std::ptr::null(),
+        compared: Compared::NONE,
     };
 }
 
@@ -56,6 +59,7 @@ unsafe fn prepare(m: &mut Processor, version: &Version) {
     m.predictor.branches += counts >> BITS & MASK;
     m.predictor.branches -= u64::from(version.branch);
     m.hot.accesses += counts >> (2 * BITS);
+    m.compiler.shared.compared.make(&mut m.registers);
 }
 
 /// Compiled code goes on in a block of `version`, whose branch has not been reached.

@@ -1,8 +1,11 @@
 //! The host's instructions, as templates need them: x86-64.
 //!
 //! Compiled code has the processor in `rbx`, its cycles in `r13`, the counts of [`super::calls`] in `r14`, and in `r15`
-//! the cycle at which the next block leaves. Some of the guest's registers are in host registers ([`MAPPED`]), all
-//! others in the processor. `rax`, `rcx` and `rdx` are free between templates.
+//! the shortcuts to lines of the D-cache in the current mode. Some of the guest's registers are in host registers
+//! ([`MAPPED`]), all others in the processor. `rax`, `rcx` and `rdx` are free between templates.
+//!
+//! A comparison makes no condition field: its operands are kept ([`Compared`]). A branch behind it in its block
+//! compares them, and whatever else needs the field makes it.
 
 #![allow(
     clippy::useless_conversion,
@@ -13,10 +16,12 @@ use std::mem::offset_of;
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
+use super::calls::Shared;
+use super::compared::{Compared, Kind};
+use super::thunks::shared;
 use crate::engine::compiler::assembler::Assembler;
 use crate::memory::LineShortcut;
 use crate::powerpc::Registers;
-use crate::powerpc::engine::Hot;
 use crate::powerpc::processor::Processor;
 use crate::powerpc::registers::{ConditionRegister, FixedPointException, Register};
 
@@ -79,6 +84,16 @@ pub fn field(number: u8) -> i32 {
     register!(cr) + ConditionRegister::PLACE as i32 + i32::from(number)
 }
 
+/// The distance of a field's comparison.
+fn compared(number: u8) -> i32 {
+    shared(offset_of!(Shared, compared)) + Compared::place(number)
+}
+
+/// The distance of the kind of a field's comparison.
+fn kind_place(number: u8) -> i32 {
+    shared(offset_of!(Shared, compared)) + Compared::kind_place(number)
+}
+
 const CA: i32 = register!(xer) + offset_of!(FixedPointException, ca) as i32;
 const SO: i32 = register!(xer) + offset_of!(FixedPointException, so) as i32;
 
@@ -95,8 +110,39 @@ pub enum Binary {
     Compare,
 }
 
-/// A PowerPC's code.
-pub struct PowerPc;
+/// The right operand of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub enum Right {
+    Number(u32),
+    Host(u8),
+}
+
+/// A comparison in code that is being written.
+#[derive(Clone, Copy, Debug)]
+struct Comparison {
+    signed: bool,
+    left: u8,
+    right: Right,
+    /// Where the code behind it begins.
+    end: usize,
+}
+
+/// A PowerPC's code, and what is known of it where it ends.
+pub struct PowerPc {
+    /// The comparison of each condition field that has been compared in this code.
+    comparisons: [Option<Comparison>; 8],
+    /// The host has an instruction that loads and swaps bytes.
+    movbe: bool,
+}
+
+impl Default for PowerPc {
+    fn default() -> Self {
+        PowerPc {
+            comparisons: [None; 8],
+            movbe: std::arch::is_x86_feature_detected!("movbe"),
+        }
+    }
+}
 
 /// Code of templates that is being written.
 pub type Emitter = Assembler<PowerPc>;
@@ -188,18 +234,6 @@ impl Emitter {
         }
     }
 
-    /// Compares the register with a number.
-    pub fn compare_number(&mut self, register: Register, number: u32) {
-        let number = number.cast_signed();
-        match place(register) {
-            Place::Host(host) if number == 0 => {
-                dynasm!(self.ops; .arch x64; test Rd(host), Rd(host));
-            }
-            Place::Host(host) => dynasm!(self.ops; .arch x64; cmp Rd(host), number),
-            Place::At(at) => dynasm!(self.ops; .arch x64; cmp DWORD [rbx + at], number),
-        }
-    }
-
     /// The register `to` := `from` op `with`, which are in this order.
     pub fn three(&mut self, op: Binary, to: Register, from: Register, with: Register) {
         // The result's own register, unless that holds the second operand.
@@ -228,25 +262,122 @@ impl Emitter {
         }
     }
 
-    /// A condition field := what the host's flags say of a comparison, and XER[SO].
-    pub fn set_field(&mut self, number: u8, signed: bool) {
-        dynasm!(self.ops; .arch x64; mov eax, DWORD 4; mov ecx, DWORD 8; mov edx, DWORD 2);
-        if signed {
-            dynasm!(self.ops; .arch x64; cmovl eax, ecx);
-        } else {
-            dynasm!(self.ops; .arch x64; cmovb eax, ecx);
+    /// A condition field := what the comparison of two registers, or of a register and a number, says, and XER[SO]. Only
+    /// `mov` and `cmp` of the host's instructions are used.
+    pub fn compare(&mut self, number: u8, signed: bool, left: u8, right: Right) {
+        let place = compared(number);
+        dynasm!(self.ops; .arch x64; mov [rbx + place + Compared::LEFT], Rd(left));
+        match right {
+            Right::Number(number) => {
+                let number = number.cast_signed();
+                dynasm!(self.ops; .arch x64; mov DWORD [rbx + place + Compared::RIGHT], number);
+            }
+            Right::Host(host) => {
+                dynasm!(self.ops; .arch x64; mov [rbx + place + Compared::RIGHT], Rd(host));
+            }
         }
-        dynasm!(self.ops; .arch x64
-            ; cmove eax, edx
-            ; or al, [rbx + SO]
-            ; mov [rbx + field(number)], al
-        );
+        let kind = Kind::of(signed) as i8;
+        dynasm!(self.ops; .arch x64; mov BYTE [rbx + kind_place(number)], kind);
+        self.guest.comparisons[usize::from(number)] = Some(Comparison {
+            signed,
+            left,
+            right,
+            end: self.ops.offset().0,
+        });
     }
 
     /// Condition field 0 := the value in `host` against 0.
     pub fn record(&mut self, host: u8) {
-        dynasm!(self.ops; .arch x64; test Rd(host), Rd(host));
-        self.set_field(0, true);
+        self.compare(0, true, host, Right::Number(0));
+    }
+
+    /// Rust may change condition fields here.
+    pub fn forget_comparisons(&mut self) {
+        self.guest.comparisons = [None; 8];
+    }
+
+    /// On to `otherwise` unless the condition bit has this value. `make`: the thunks that make the fields. `ecx` stays as it
+    /// is.
+    pub fn unless(&mut self, bit: u8, wanted: bool, otherwise: DynamicLabel, make: &[usize; 8]) {
+        let number = bit >> 2;
+        let comparison = self.guest.comparisons[usize::from(number)];
+        let Some(Comparison {
+            signed,
+            left,
+            right,
+            end,
+        }) = comparison.filter(|_| bit & 3 != 3)
+        else {
+            return self.unless_in_field(bit, wanted, otherwise, make[usize::from(number)]);
+        };
+        let place = compared(number);
+        if end != self.ops.offset().0 {
+            dynasm!(self.ops; .arch x64
+                ; mov eax, [rbx + place + Compared::LEFT]
+                ; cmp eax, [rbx + place + Compared::RIGHT]
+            );
+        } else {
+            match right {
+                Right::Number(0) => dynasm!(self.ops; .arch x64; test Rd(left), Rd(left)),
+                Right::Number(number) => {
+                    dynasm!(self.ops; .arch x64; cmp Rd(left), number.cast_signed());
+                }
+                Right::Host(host) => dynasm!(self.ops; .arch x64; cmp Rd(left), Rd(host)),
+            }
+        }
+        match (bit & 3, signed, wanted) {
+            (0, true, true) => dynasm!(self.ops; .arch x64; jge =>otherwise),
+            (0, true, false) => dynasm!(self.ops; .arch x64; jl =>otherwise),
+            (0, false, true) => dynasm!(self.ops; .arch x64; jae =>otherwise),
+            (0, false, false) => dynasm!(self.ops; .arch x64; jb =>otherwise),
+            (1, true, true) => dynasm!(self.ops; .arch x64; jle =>otherwise),
+            (1, true, false) => dynasm!(self.ops; .arch x64; jg =>otherwise),
+            (1, false, true) => dynasm!(self.ops; .arch x64; jbe =>otherwise),
+            (1, false, false) => dynasm!(self.ops; .arch x64; ja =>otherwise),
+            (_, _, true) => dynasm!(self.ops; .arch x64; jne =>otherwise),
+            (_, _, false) => dynasm!(self.ops; .arch x64; je =>otherwise),
+        }
+    }
+
+    /// The same, by the field, which is made first.
+    fn unless_in_field(&mut self, bit: u8, wanted: bool, otherwise: DynamicLabel, make: usize) {
+        let (number, mask) = (bit >> 2, 8_i8 >> (bit & 3));
+        dynasm!(self.ops; .arch x64; cmp BYTE [rbx + kind_place(number)], 0; je >made);
+        self.call(make);
+        dynasm!(self.ops; .arch x64; made:; test BYTE [rbx + field(number)], mask);
+        if wanted {
+            dynasm!(self.ops; .arch x64; jz =>otherwise);
+        } else {
+            dynasm!(self.ops; .arch x64; jnz =>otherwise);
+        }
+    }
+
+    /// A thunk, which is called: makes a condition field that is to be made. `rcx` stays as it is.
+    pub fn make_field(&mut self, number: u8) {
+        let place = compared(number);
+        dynasm!(self.ops; .arch x64
+            ; cmp BYTE [rbx + kind_place(number)], Kind::Signed as i8
+            ; mov BYTE [rbx + kind_place(number)], 0
+            ; jne >unsigned
+            ; mov eax, [rbx + place + Compared::LEFT]
+            ; cmp eax, [rbx + place + Compared::RIGHT]
+            ; mov edx, DWORD 4
+            ; mov eax, DWORD 8
+            ; cmovl edx, eax
+            ; jmp >equal
+            ; unsigned:
+            ; mov eax, [rbx + place + Compared::LEFT]
+            ; cmp eax, [rbx + place + Compared::RIGHT]
+            ; mov edx, DWORD 4
+            ; mov eax, DWORD 8
+            ; cmovb edx, eax
+            ; equal:
+            ; mov eax, DWORD 2
+            ; cmove edx, eax
+            ; or dl, [rbx + SO]
+            ; mov [rbx + field(number)], dl
+            ; ret
+        );
     }
 
     /// `ecx` := the address of an access.
@@ -282,22 +413,37 @@ impl Emitter {
             LineShortcut::LOAD
         } as i32;
         let low = -16 | (bytes.cast_signed() - 1);
-        let lines = hot(offset_of!(Hot, lines));
         const { assert!(LineShortcut::SCALE == 2) };
         dynasm!(self.ops; .arch x64
             ; mov eax, ecx
             ; mov edx, ecx
             ; and eax, DWORD 0xff0
             ; and edx, low
-            ; add eax, eax
-            ; add rax, [rbx + lines]
-            ; cmp edx, [rax + piece]
+            ; cmp edx, [r15 + rax * 2 + piece]
             ; jne =>slow
-            ; mov rdx, [rax + LineShortcut::RECENT as i32]
-            ; add rcx, [rax + LineShortcut::ORIGIN as i32]
-            ; mov al, [rax + LineShortcut::WAY as i32]
+            ; mov rdx, [r15 + rax * 2 + LineShortcut::RECENT as i32]
+            ; add rcx, [r15 + rax * 2 + LineShortcut::ORIGIN as i32]
+            ; mov al, [r15 + rax * 2 + LineShortcut::WAY as i32]
             ; mov [rdx], al
         );
+    }
+
+    /// host := the word at `rcx` in the guest's order of bytes.
+    pub fn load_word(&mut self, host: u8) {
+        if self.guest.movbe {
+            dynasm!(self.ops; .arch x64; movbe Rd(host), [rcx]);
+        } else {
+            dynasm!(self.ops; .arch x64; mov Rd(host), [rcx]; bswap Rd(host));
+        }
+    }
+
+    /// The word at `rcx`, in the guest's order of bytes, := the host register. `eax` is free then.
+    pub fn store_word(&mut self, host: u8) {
+        if self.guest.movbe {
+            dynasm!(self.ops; .arch x64; movbe [rcx], Rd(host));
+        } else {
+            dynasm!(self.ops; .arch x64; mov eax, Rd(host); bswap eax; mov [rcx], eax);
+        }
     }
 }
 

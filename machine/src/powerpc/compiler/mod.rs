@@ -32,6 +32,8 @@ mod calls;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod code;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
+mod compared;
+#[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod emit;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod hot;
@@ -44,7 +46,7 @@ mod absent;
 #[cfg(not(all(feature = "compiler", target_arch = "x86_64", target_os = "linux")))]
 pub use absent::{Compiler, has_template};
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
-pub(crate) use emit::{A, Address, Binary, C, D, Emitter, register};
+pub(crate) use emit::{A, Address, Binary, C, D, Emitter, Right, register};
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 pub use hot::Compiler;
 

@@ -36,6 +36,8 @@ pub struct Thunks {
     pub predict: usize,
     /// The same, of a branch that goes to `ecx`.
     pub predict_register: usize,
+    /// Called: makes a condition field that is to be made. `rcx` stays as it is.
+    pub make_field: [usize; 8],
     /// Where compiled code leaves; what is next is in [`Shared::next`].
     pub leave: usize,
 }
@@ -67,7 +69,7 @@ impl Guest for PowerPc {
         dynasm!(e.ops; .arch x64
             ; mov r13, [rbx + hot(offset_of!(Hot, cycles))]
             ; mov r14, [rbx + shared(offset_of!(Shared, counts))]
-            ; mov r15, [rbx + shared(offset_of!(Shared, until))]
+            ; mov r15, [rbx + hot(offset_of!(Hot, lines))]
         );
     }
 }
@@ -94,6 +96,9 @@ impl Thunks {
         };
         let predict = called(calls::predict as *const () as usize);
         let predict_register = called(calls::predict_register as *const () as usize);
+        let make_field = std::array::from_fn(|number| {
+            thunks::write(memory, |e: &mut Emitter| e.make_field(number as u8))
+        });
         memory.keep();
         Thunks {
             enter,
@@ -103,6 +108,7 @@ impl Thunks {
             alone,
             predict,
             predict_register,
+            make_field,
             leave,
         }
     }

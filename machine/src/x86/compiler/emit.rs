@@ -165,6 +165,7 @@ pub enum Given {
 }
 
 /// An x86's code.
+#[derive(Default)]
 pub struct X86;
 
 /// Code of blocks that is being written.

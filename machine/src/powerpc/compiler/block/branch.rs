@@ -44,7 +44,9 @@ impl Emitter {
 
     /// Adds cycles.
     pub(super) fn spend(&mut self, cycles: u64) {
-        dynasm!(self.ops; .arch x64; add r13, cycles as i32);
+        if cycles != 0 {
+            dynasm!(self.ops; .arch x64; add r13, cycles as i32);
+        }
     }
 }
 
@@ -69,22 +71,12 @@ impl Block<'_> {
             straight,
         } = costs;
         let (hit, miss, wrong, straight) = (*hit, *miss, *wrong, *straight);
-        let taken_cost = hit.0;
         let conditional = branch.conditional.then_some(branch.statically_taken);
         let to_register = !matches!(branch.goal, Goal::Address { .. });
         const LR: i32 = register!(lr);
         const CTR: i32 = register!(ctr);
-        match branch.goal {
-            Goal::Link => dynasm!(b.e.ops; .arch x64; mov ecx, [rbx + LR]; and ecx, -4),
-            Goal::Count => {
-                dynasm!(b.e.ops; .arch x64; mov ecx, [rbx + CTR]);
-                if branch.count.is_some() {
-                    // An invalid form, in which the counter is the target after it has been decremented.
-                    dynasm!(b.e.ops; .arch x64; sub ecx, 1);
-                }
-                dynasm!(b.e.ops; .arch x64; and ecx, -4);
-            }
-            Goal::Address { .. } => {}
+        if let Goal::Link = branch.goal {
+            dynasm!(b.e.ops; .arch x64; mov ecx, [rbx + LR]);
         }
         if branch.link {
             let link = pc.wrapping_add(4).cast_signed();
@@ -100,18 +92,20 @@ impl Block<'_> {
             }
         }
         if let Some((bit, wanted)) = branch.bit {
-            let mask = (8i8) >> (bit & 3);
-            dynasm!(b.e.ops; .arch x64; test BYTE [rbx + crate::powerpc::compiler::emit::field(bit >> 2)], mask);
-            if wanted {
-                dynasm!(b.e.ops; .arch x64; jz =>not_taken);
-            } else {
-                dynasm!(b.e.ops; .arch x64; jnz =>not_taken);
-            }
+            b.e.unless(bit, wanted, not_taken, &b.thunks.make_field);
+        }
+        match branch.goal {
+            Goal::Link => dynasm!(b.e.ops; .arch x64; and ecx, -4),
+            // In an invalid form the counter is the target after it has been decremented.
+            Goal::Count => dynasm!(b.e.ops; .arch x64; mov ecx, [rbx + CTR]; and ecx, -4),
+            Goal::Address { .. } => {}
         }
         // Taken.
         let slow_taken = b.e.label();
         let sure = b.sure(branch, places, true, slow_taken);
+        let mut goals = Vec::new();
         if sure {
+            let moved = b.e.label();
             if let (Some(known), Some(entry)) = (places.known, places.entry) {
                 let known = known as i64;
                 dynasm!(b.e.ops; .arch x64
@@ -126,14 +120,20 @@ impl Block<'_> {
                         ; mov eax, [rax]
                         ; mov rdx, QWORD registers
                         ; cmp [rdx + rax * 4], ecx
-                        ; jne =>slow_taken
+                        ; jne =>moved
                     );
                 }
             }
-            if taken_cost != 0 {
-                b.e.spend(taken_cost);
+            b.e.spend(hit.0);
+            b.goal(branch, op, hit.1, &mut goals);
+            if to_register && places.known.is_some() {
+                // The target cache has another target, and gets this one.
+                dynasm!(b.e.ops; .arch x64; =>moved; mov [rdx + rax * 4], ecx);
+                b.e.spend(miss.0);
+                b.goal(branch, op, miss.1, &mut goals);
+            } else {
+                b.e.bind(moved);
             }
-            b.goal_here(branch, op, hit.1);
         }
         b.e.bind(slow_taken);
         b.site(pc, Kind::Predict { conditional });
@@ -151,7 +151,7 @@ impl Block<'_> {
         if branch.conditional && timing.doubt != 0 {
             costs.push(wrong);
         }
-        b.by_cost(&costs, |b, state| b.goal_here(branch, op, state));
+        b.by_cost(&costs, |b, state| b.goal(branch, op, state, &mut goals));
         if !branch.conditional {
             b.e.bind(not_taken);
             return;
@@ -225,8 +225,21 @@ impl Block<'_> {
         true
     }
 
-    /// On to the branch's goal, in this state.
-    fn goal_here(&mut self, branch: &Branch, op: *const Op, state: State) {
+    /// On to the branch's goal, in this state. `goals`: the states for which there is such code already, and where.
+    fn goal(
+        &mut self,
+        branch: &Branch,
+        op: *const Op,
+        state: State,
+        goals: &mut Vec<(State, DynamicLabel)>,
+    ) {
+        if let Some(&(_, there)) = goals.iter().find(|(other, _)| *other == state) {
+            dynasm!(self.e.ops; .arch x64; jmp =>there);
+            return;
+        }
+        let here = self.e.label();
+        self.e.bind(here);
+        goals.push((state, here));
         match branch.goal {
             Goal::Address { ea, near } => {
                 let to = if near {
@@ -270,7 +283,7 @@ impl Block<'_> {
         const SHORTCUT: i32 = offset_of!(Target, shortcut) as i32;
         const CODE: i32 = offset_of!(Target, code) as i32;
         dynasm!(self.e.ops; .arch x64
-            ; cmp r13, r15
+            ; cmp r13, [rbx + shared(offset_of!(Shared, until))]
             ; jae =>unknown
             ; mov eax, ecx
             ; shr eax, 2
@@ -368,7 +381,7 @@ impl Block<'_> {
                     ; jne =>stub
                 );
             }
-            dynasm!(self.e.ops; .arch x64; cmp r13, r15; jae =>stub);
+            dynasm!(self.e.ops; .arch x64; cmp r13, [rbx + shared(offset_of!(Shared, until))]; jae =>stub);
             if let Some((shortcut, _)) = turned {
                 let shortcut = shortcut as i64;
                 dynasm!(self.e.ops; .arch x64
