@@ -57,6 +57,47 @@ impl<Guest> Assembler<Guest> {
         self.relative(place);
     }
 
+    /// Compares the word at `place` with a number. `rax` is free then.
+    pub fn compare_word(&mut self, place: usize, number: i32) {
+        match self.reach(place, 10) {
+            Some(distance) => {
+                self.ops.extend([0x81, 0x3d]);
+                self.ops.push_i32(distance);
+                self.ops.push_i32(number);
+            }
+            None => dynasm!(self.ops; .arch x64; mov rax, QWORD place as i64; cmp DWORD [rax], number),
+        }
+    }
+
+    /// Compares the byte at `place` with a number. `rax` is free then.
+    pub fn compare_byte(&mut self, place: usize, number: i8) {
+        match self.reach(place, 7) {
+            Some(distance) => {
+                self.ops.extend([0x80, 0x3d]);
+                self.ops.push_i32(distance);
+                self.ops.push_i8(number);
+            }
+            None => dynasm!(self.ops; .arch x64; mov rax, QWORD place as i64; cmp BYTE [rax], number),
+        }
+    }
+
+    /// `eax` := the word at `place`.
+    pub fn load_word_at(&mut self, place: usize) {
+        match self.reach(place, 6) {
+            Some(distance) => {
+                self.ops.extend([0x8b, 0x05]);
+                self.ops.push_i32(distance);
+            }
+            None => dynasm!(self.ops; .arch x64; mov rax, QWORD place as i64; mov eax, [rax]),
+        }
+    }
+
+    /// The distance of `place` from the end of the next instruction, of so many bytes, if an instruction can hold it.
+    fn reach(&self, place: usize, length: usize) -> Option<i32> {
+        let distance = (place as i64).wrapping_sub((self.here() + length) as i64);
+        i32::try_from(distance).ok()
+    }
+
     /// The distance of `target` from the end of an instruction that ends with it. All code and all slots are less than
     /// 2 GB apart.
     fn relative(&mut self, target: usize) {

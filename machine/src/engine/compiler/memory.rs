@@ -16,6 +16,10 @@ const CODE: usize = 16 << 20;
 /// Bytes of slots.
 const SLOTS: usize = 2 << 20;
 
+/// Bytes between the data that code looks at and the code, about: an instruction reaches 2 GB, and the heap, which may
+/// hold the data, grows.
+const DISTANCE: usize = 1 << 30;
+
 /// What code begins at a multiple of, in bytes.
 const ALIGNMENT: usize = 16;
 
@@ -50,17 +54,18 @@ impl Drop for CodeMemory {
 }
 
 impl CodeMemory {
-    /// Empty memory. The host gives pages to it as they are used.
+    /// Empty memory, if possible in reach of the data at `near`. The host gives pages to it as they are used.
     ///
     /// # Errors
     /// When the host forbids executable memory, or has no room for it.
-    pub fn new() -> std::io::Result<CodeMemory> {
+    pub fn new(near: usize) -> std::io::Result<CodeMemory> {
         let file = memfd_create("pagewalk-code", MemfdFlags::CLOEXEC)?;
         ftruncate(&file, CODE as u64)?;
         let (read, write) = (ProtFlags::READ, ProtFlags::READ | ProtFlags::WRITE);
         // SAFETY: new mappings, but for the last one, which replaces a part of the first one.
         unsafe {
-            let base = mmap_anonymous(ptr::null_mut(), SLOTS + CODE, write, MapFlags::PRIVATE)?;
+            let wished = ptr::without_provenance_mut(near.wrapping_add(DISTANCE) & !0xffff);
+            let base = mmap_anonymous(wished, SLOTS + CODE, write, MapFlags::PRIVATE)?;
             let writable = match mmap(ptr::null_mut(), CODE, write, MapFlags::SHARED, &file, 0) {
                 Ok(writable) => writable,
                 Err(error) => {
@@ -165,7 +170,7 @@ mod tests {
 
     #[test]
     fn code_is_executed_and_given_back() {
-        let mut memory = CodeMemory::new().unwrap();
+        let mut memory = CodeMemory::new(0).unwrap();
         // mov eax, imm32; ret
         let code = |n: u8| [0xb8, n, 0, 0, 0, 0xc3];
         let run = |at: usize| {
@@ -185,7 +190,7 @@ mod tests {
 
     #[test]
     fn memory_is_bounded() {
-        let mut memory = CodeMemory::new().unwrap();
+        let mut memory = CodeMemory::new(0).unwrap();
         assert!(memory.has_room(1 << 20, 1000));
         assert!(!memory.has_room(CODE, 0) && !memory.has_room(0, SLOTS));
         while memory.has_room(1 << 20, 0) {

@@ -94,7 +94,7 @@ impl Processor {
             return None;
         }
         if self.compiler.code.is_none() {
-            match Code::new() {
+            match Code::new(probe.tags as usize) {
                 Ok(code) => {
                     self.compiler.shared.targets = code.targets.pointer();
                     self.compiler.code = Some(code);

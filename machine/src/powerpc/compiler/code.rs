@@ -187,8 +187,8 @@ pub struct Code {
 unsafe impl Send for Code {}
 
 impl Code {
-    pub(super) fn new() -> std::io::Result<Box<Code>> {
-        let mut memory = CodeMemory::new()?;
+    pub(super) fn new(near: usize) -> std::io::Result<Box<Code>> {
+        let mut memory = CodeMemory::new(near)?;
         let thunks = Thunks::write(&mut memory);
         Ok(Box::new(Code {
             memory,

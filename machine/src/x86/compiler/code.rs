@@ -165,7 +165,7 @@ unsafe impl Send for Code {}
 impl Code {
     /// `older`: see [`Thunks::write`].
     pub fn new(places: Places, lookup: &Lookup, older: bool) -> std::io::Result<Box<Code>> {
-        let mut memory = CodeMemory::new()?;
+        let mut memory = CodeMemory::new(places.tags)?;
         let thunks = Thunks::write(&mut memory, lookup, older);
         Ok(Box::new(Code {
             memory,

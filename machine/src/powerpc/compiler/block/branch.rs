@@ -107,17 +107,12 @@ impl Block<'_> {
         if sure {
             let moved = b.e.label();
             if let (Some(known), Some(entry)) = (places.known, places.entry) {
-                let known = known as i64;
-                dynasm!(b.e.ops; .arch x64
-                    ; mov rax, QWORD known
-                    ; cmp DWORD [rax], pc.cast_signed()
-                    ; jne =>slow_taken
-                );
+                b.e.compare_word(known as usize, pc.cast_signed());
+                dynasm!(b.e.ops; .arch x64; jne =>slow_taken);
                 if to_register {
-                    let (entry, registers) = (entry as i64, places.registers as i64);
+                    let registers = places.registers as i64;
+                    b.e.load_word_at(entry as usize);
                     dynasm!(b.e.ops; .arch x64
-                        ; mov rax, QWORD entry
-                        ; mov eax, [rax]
                         ; mov rdx, QWORD registers
                         ; cmp [rdx + rax * 4], ecx
                         ; jne =>moved
@@ -215,13 +210,9 @@ impl Block<'_> {
         let Some(history) = places.history else {
             return branch.statically_taken == taken || self.version.timing.doubt == 0;
         };
-        let history = history as i64;
         let surest = if taken { Predictor::SUREST as i8 } else { 0 };
-        dynasm!(self.e.ops; .arch x64
-            ; mov rax, QWORD history
-            ; cmp BYTE [rax], surest
-            ; jne =>slow
-        );
+        self.e.compare_byte(history as usize, surest);
+        dynasm!(self.e.ops; .arch x64; jne =>slow);
         true
     }
 
@@ -374,12 +365,8 @@ impl Block<'_> {
         if in_page || turned.is_some() {
             if !near {
                 let (place, tag) = (self.tag_place)(ea.wrapping_add(delta));
-                let (place, tag) = (place as i64, tag.cast_signed());
-                dynasm!(self.e.ops; .arch x64
-                    ; mov rax, QWORD place
-                    ; cmp DWORD [rax], tag
-                    ; jne =>stub
-                );
+                self.e.compare_word(place, tag.cast_signed());
+                dynasm!(self.e.ops; .arch x64; jne =>stub);
             }
             dynasm!(self.e.ops; .arch x64; cmp r13, [rbx + shared(offset_of!(Shared, until))]; jae =>stub);
             if let Some((shortcut, _)) = turned {
