@@ -505,7 +505,11 @@ fn load_or_store(e: &mut Emitter, access: &Access, o: &Operands, slow: DynamicLa
         return;
     }
     // The address is still needed where the base changes.
-    let to = if access.update { A } else { Emitter::target(o.t, A) };
+    let to = if access.update {
+        A
+    } else {
+        Emitter::target(o.t, A)
+    };
     match access.bytes {
         1 => dynasm!(e.ops; .arch x64; movzx Rd(to), BYTE [rcx]),
         2 => {

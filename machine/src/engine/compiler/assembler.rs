@@ -65,7 +65,9 @@ impl<Guest> Assembler<Guest> {
                 self.ops.push_i32(distance);
                 self.ops.push_i32(number);
             }
-            None => dynasm!(self.ops; .arch x64; mov rax, QWORD place as i64; cmp DWORD [rax], number),
+            None => {
+                dynasm!(self.ops; .arch x64; mov rax, QWORD place as i64; cmp DWORD [rax], number)
+            }
         }
     }
 
@@ -77,7 +79,9 @@ impl<Guest> Assembler<Guest> {
                 self.ops.push_i32(distance);
                 self.ops.push_i8(number);
             }
-            None => dynasm!(self.ops; .arch x64; mov rax, QWORD place as i64; cmp BYTE [rax], number),
+            None => {
+                dynasm!(self.ops; .arch x64; mov rax, QWORD place as i64; cmp BYTE [rax], number)
+            }
         }
     }
 

@@ -7,19 +7,20 @@
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
+use super::calls::SLACK;
 use super::calls::packed;
-use super::code::{BLOCK, Code, Kind, Site, To, Version};
+use super::code::{BLOCK, Code, Kind, Rest, Site, To, Version};
 use super::emit::Emitter;
 use super::hot::{VERSIONS, run_compiled};
 use super::thunks::Thunks;
 use crate::engine::compiler::memory::CodeMemory;
 use crate::memory::cache::VALID;
 use crate::pipeline::predictor::Places;
-use crate::powerpc::engine::line::Op;
+use crate::powerpc::engine::line::{Lines, Op};
 use crate::powerpc::engine::shortcut::Shortcut;
 use crate::powerpc::engine::timing::{BlockTiming, State};
 use crate::powerpc::processor::Processor;
-use crate::powerpc::templates::{self, Template};
+use crate::powerpc::templates::{self, Branch, Template};
 
 mod branch;
 
@@ -31,6 +32,36 @@ struct Edge {
     state: State,
 }
 
+/// What code calls where a check has failed.
+enum Slow {
+    /// The instruction runs alone.
+    Alone(Kind),
+    /// The next line is entered.
+    Edge(Kind),
+}
+
+/// A block in code that is being written.
+#[derive(Clone, Copy)]
+struct Part {
+    op: *const Op,
+    timing: BlockTiming,
+    ea: u32,
+    /// The number of its decoded line.
+    line: u32,
+    length: u8,
+    accesses: u8,
+}
+
+impl Part {
+    /// The address of its last instruction.
+    fn last(&self) -> u32 {
+        self.ea.wrapping_add(4 * (u32::from(self.length) - 1))
+    }
+}
+
+/// Instructions in a piece of code at most: as many as a line has.
+const INSTRUCTIONS: u32 = 32;
+
 /// A version that is being compiled.
 struct Block<'a> {
     e: Emitter,
@@ -40,6 +71,8 @@ struct Block<'a> {
     memory: &'a mut CodeMemory,
     sites: &'a mut Vec<Site>,
     edges: Vec<Edge>,
+    /// What stands behind the code: the version, where it begins, where it goes on, what it calls, and for which address.
+    slow: Vec<(u32, DynamicLabel, DynamicLabel, Slow, u32)>,
     /// Where the I-cache's tag of the line of a place is, and what it must be.
     tag_place: &'a dyn Fn(u32) -> (usize, u32),
     /// The shortcut of fetches from the page of an address, if it has one.
@@ -69,7 +102,7 @@ impl Processor {
         // SAFETY: the caller's.
         let (number, tag, cause) = unsafe { self.lines.place_of(op) }?;
         let delta = self.hot.page_delta;
-        let mut version = Version {
+        let version = Version {
             key,
             op,
             timing,
@@ -82,6 +115,7 @@ impl Processor {
             cause: cause.into(),
             mode: self.fetch_mode as u8,
             delta,
+            rest: Rest::default(),
             branch: false,
             begin: 0,
             body: 0,
@@ -115,11 +149,19 @@ impl Processor {
             self.compiler.heat.clear();
         }
         // SAFETY: the caller's.
-        let made = unsafe { self.compile_into(&mut code, &mut version, length, accesses) };
+        let made = unsafe {
+            let first = Part {
+                op,
+                timing,
+                ea,
+                line: number,
+                length,
+                accesses,
+            };
+            self.compile_into(&mut code, &version, first)
+        };
         self.compiler.code = Some(code);
-        if !made {
-            return None;
-        }
+        let (parts, versions) = made?;
         let Some(code) = &mut self.compiler.code else {
             unreachable!("it has just been put back");
         };
@@ -127,12 +169,15 @@ impl Processor {
         *count += 1;
         let id = code.versions.len() as u32;
         code.made += 1;
-        code.versions.push(version);
+        code.versions.extend(versions);
         code.known.insert(key, id);
-        code.lines.entry(number).or_default().push(id);
+        for part in parts {
+            code.lines.entry(part.line).or_default().push(id);
+            // SAFETY: a part is in a decoded line; nothing else refers to it.
+            unsafe { self.lines.mark_compiled(part.op) };
+        }
         // SAFETY: the caller's; nothing else refers to the op.
         unsafe {
-            self.lines.mark_compiled(op);
             if !super::hot::is_compiled(op) {
                 self.compiler.originals.insert(op as usize, (*op).run);
                 (*op.cast_mut()).run = run_compiled;
@@ -141,39 +186,132 @@ impl Processor {
         Some(id)
     }
 
+    /// The block that follows `part` in its page, if the two can be one piece of code: `part` ends with its line, and the
+    /// next line has a decoded form.
+    ///
+    /// # Safety
+    /// The op of `part` must point into the decoded lines of this processor.
+    unsafe fn next_part(&mut self, version: &Version, part: &Part) -> Option<Part> {
+        let words = self.lines.words();
+        let ea = part.ea.wrapping_add(4 * u32::from(part.length));
+        let physical = ea.wrapping_add(version.delta);
+        let ends_line = usize::from(part.timing.index) + usize::from(part.length) == words;
+        if !ends_line
+            || (ea ^ version.ea) & !0xfff != 0
+            || !self.lines.timings.has_room_for(8)
+            || !self.lines.has(physical)
+        {
+            return None;
+        }
+        let op = self.lines.at(physical);
+        // SAFETY: it is the op of a decoded line.
+        unsafe {
+            let (line, _, cause) = self.lines.place_of(op)?;
+            let (length, accesses) = ((*op).instructions, (*op).accesses);
+            if u32::from(cause) != version.cause {
+                return None;
+            }
+            Some(Part {
+                op,
+                timing: self
+                    .lines
+                    .time(&self.schedule, op, length, part.timing.after)
+                    .timing,
+                ea,
+                line,
+                length,
+                accesses,
+            })
+        }
+    }
+
+    /// True if most of the part's instructions have templates: only then is it compiled.
+    fn has_templates(&self, part: &Part) -> bool {
+        let set = self.lines.set();
+        let last = part.length - 1;
+        // SAFETY: a part is a block in a line.
+        let instruction = |n: u8| set.decode(self.lines.word(unsafe { part.op.add(n.into()) }));
+        let branch = self.branch_of(part);
+        let templated = (0..part.length)
+            .filter(|&n| templates::has(&instruction(n)))
+            .count() as u8
+            + u8::from(branch.is_some());
+        debug_assert!(branch.is_none() || !templates::has(&instruction(last)));
+        u32::from(templated) * 2 > u32::from(part.length)
+    }
+
+    /// The branch at the end of the part.
+    fn branch_of(&self, part: &Part) -> Option<Branch> {
+        // SAFETY: a part is a block in a line.
+        let word = self
+            .lines
+            .word(unsafe { part.op.add(usize::from(part.length) - 1) });
+        let line = self.lines.words() as u32 * 4;
+        templates::branch(&self.lines.set().decode(word), part.last(), line)
+    }
+
+    /// `first` and the blocks that follow it in the same piece of code.
+    ///
+    /// # Safety
+    /// As [`Processor::next_part`].
+    unsafe fn parts(&mut self, version: &Version, first: Part) -> Vec<Part> {
+        let mut parts = vec![first];
+        let (mut instructions, mut cycles) = (u32::from(first.length), 0);
+        while let Some(&last) = parts.last()
+            && self.branch_of(&last).is_none()
+            // SAFETY: the caller's.
+            && let Some(next) = unsafe { self.next_part(version, &last) }
+        {
+            instructions += u32::from(next.length);
+            cycles += u64::from(last.timing.cycles);
+            if instructions > INSTRUCTIONS || cycles > SLACK || !self.has_templates(&next) {
+                break;
+            }
+            parts.push(next);
+        }
+        parts
+    }
+
+    /// Writes the code of the block and of what follows it. The versions of all its parts, the first of which is the code's.
+    ///
     /// # Safety
     /// As [`Processor::compile`].
     unsafe fn compile_into(
         &mut self,
         code: &mut Code,
-        version: &mut Version,
-        length: u8,
-        accesses: u8,
-    ) -> bool {
-        let (op, ea, timing) = (version.op, version.ea, version.timing);
+        version: &Version,
+        first: Part,
+    ) -> Option<(Vec<Part>, Vec<Version>)> {
         // SAFETY: the caller's.
-        let block = unsafe { self.lines.key(op) };
-        if code.counts.get(&block).is_some_and(|&n| n >= VERSIONS) {
-            return false;
+        let block = unsafe { self.lines.key(first.op) };
+        let versions = code.counts.get(&block).copied().unwrap_or_default();
+        if versions >= VERSIONS || !self.has_templates(&first) {
+            return None;
         }
-        let set = self.lines.set();
-        let words = self.lines.words();
-        let last = length - 1;
-        let pc = |n: u8| ea.wrapping_add(4 * u32::from(n));
-        let costs = self.costs(timing, pc(last));
-        // SAFETY: the caller's: the block is in a line.
-        let word = |n: u8| unsafe { self.lines.word(op.add(n.into())) };
-        let instruction = |n: u8| set.decode(word(n));
-        let branch = templates::branch(&instruction(last), pc(last), words as u32 * 4);
-        version.branch = branch.is_some();
-        // A block of nothing that has a template is left to the interpreter.
-        let templated = (0..length)
-            .filter(|&n| templates::has(&instruction(n)))
-            .count() as u8
-            + u8::from(branch.is_some());
-        if u32::from(templated) * 2 <= u32::from(length) {
-            return false;
-        }
+        // SAFETY: the caller's.
+        let parts = unsafe { self.parts(version, first) };
+        let mut rest = Rest::default();
+        let mut versions: Vec<Version> = (parts.iter().rev())
+            .map(|part| {
+                let branch = self.branch_of(part).is_some();
+                let this = Version {
+                    op: part.op,
+                    timing: part.timing,
+                    line: part.ea - 4 * u32::from(part.timing.index),
+                    ea: part.ea,
+                    branch,
+                    rest,
+                    ..*version
+                };
+                rest.cycles += u64::from(part.timing.cycles);
+                rest.counts += packed(part.length, branch, part.accesses);
+                this
+            })
+            .collect();
+        versions.reverse();
+        let costs: Vec<Costs> = (parts.iter())
+            .map(|part| self.costs(part.timing, part.last()))
+            .collect();
         let probe = self.hot.instruction_tags;
         let (shortcuts, mode) = (&self.fetch_shortcuts, self.fetch_mode);
         let turn = move |ea: u32| {
@@ -188,79 +326,52 @@ impl Processor {
         let number = code.versions.len() as u32;
         let mut b = Block {
             e: Emitter::new(code.memory.next()),
-            version: *version,
+            version: versions[0],
             number,
             thunks: code.thunks,
             memory: &mut code.memory,
             sites: &mut code.sites,
             edges: Vec::new(),
+            slow: Vec::new(),
             tag_place: &tag_place,
             turn: &turn,
         };
-        // The account.
-        version.begin = b.e.here();
-        if timing.cycles != 0 {
-            let cycles = i32::from(timing.cycles);
-            dynasm!(b.e.ops; .arch x64; add r13, cycles);
-        }
-        let counts = packed(length, branch.is_some(), accesses);
+        // The account of all parts.
+        versions[0].begin = b.e.here();
+        b.e.spend(rest.cycles);
         let counts_label = b.e.label();
-        match i32::try_from(counts) {
+        match i32::try_from(rest.counts) {
             Ok(counts) => dynasm!(b.e.ops; .arch x64; add r14, counts),
             Err(_) => dynasm!(b.e.ops; .arch x64; add r14, [=>counts_label]),
         }
-        version.body = b.e.here();
-        // The instructions.
-        let mut slow = Vec::new();
-        let mut left = false;
-        for n in 0..length {
-            let i = instruction(n);
-            if n == last && branch.is_some() {
-                break;
-            }
+        versions[0].body = b.e.here();
+        for (n, part) in parts.iter().enumerate() {
+            (b.version, b.number) = (versions[n], number + n as u32);
+            b.edges.clear();
             // SAFETY: the caller's.
-            let op = unsafe { op.add(n.into()) };
-            let (form, _) = crate::powerpc::dispatch::handler::<u32>(&i, 0, words, false);
-            let label = b.e.label();
-            let Some(run) = form.alone else {
-                b.stay(op, pc(n));
-                left = true;
-                break;
-            };
-            match templates::emit(&mut b.e, &i, label) {
-                Template::Whole => dynasm!(b.e.ops; .arch x64; =>label),
-                Template::MayBeSlow => {
-                    let on = b.e.label();
-                    b.e.bind(on);
-                    slow.push((label, on, Kind::Alone { op, run }, pc(n)));
-                }
-                Template::None => {
-                    dynasm!(b.e.ops; .arch x64; =>label);
-                    b.alone(Kind::Alone { op, run }, pc(n));
-                    b.e.forget_comparisons();
-                }
+            unsafe {
+                let last = n + 1 == parts.len();
+                b.part(&self.lines, part, &costs[n], self.branch_of(part), last);
             }
         }
-        if !left {
-            match branch {
-                // SAFETY: the caller's.
-                Some(branch) => unsafe { b.branch(&branch, &costs, pc(last), last) },
-                None => {
-                    // SAFETY: every line has an op behind its last instruction.
-                    let end = unsafe { op.add(length.into()) };
-                    b.edge_here(pc(length), To::Follow(end), timing.after);
-                }
-            }
-        }
-        for (label, on, kind, pc) in slow {
+        for (number, label, on, kind, pc) in std::mem::take(&mut b.slow) {
+            b.number = number;
             b.e.bind(label);
-            b.alone(kind, pc);
-            dynasm!(b.e.ops; .arch x64; jmp =>on);
+            match kind {
+                Slow::Alone(kind) => {
+                    b.alone(kind, pc);
+                    dynasm!(b.e.ops; .arch x64; jmp =>on);
+                }
+                Slow::Edge(kind) => {
+                    b.site(pc, kind);
+                    b.e.jump_to(b.thunks.go);
+                }
+            }
         }
-        dynasm!(b.e.ops; .arch x64; .align 8; =>counts_label; .u64 counts);
+        dynasm!(b.e.ops; .arch x64; .align 8; =>counts_label; .u64 rest.counts);
         let Block { e, .. } = b;
         code.memory.write(&e.finish());
-        true
+        Some((parts, versions))
     }
 
     /// What a branch at `pc`, the end of a block with this timing, may cost.
@@ -275,6 +386,75 @@ impl Processor {
             wrong: after(wrong),
             straight: after(0),
         }
+    }
+}
+
+impl Block<'_> {
+    /// A part of the code. `last`: nothing follows it here.
+    ///
+    /// # Safety
+    /// As [`Processor::compile`].
+    unsafe fn part(
+        &mut self,
+        lines: &Lines,
+        part: &Part,
+        costs: &Costs,
+        branch: Option<Branch>,
+        last: bool,
+    ) {
+        let b = self;
+        let (set, words) = (lines.set(), lines.words());
+        let Part {
+            op: first, length, ..
+        } = *part;
+        for n in 0..length {
+            // SAFETY: the caller's: the block is in a line.
+            let op = unsafe { first.add(n.into()) };
+            let pc = part.ea.wrapping_add(4 * u32::from(n));
+            if let Some(branch) = &branch
+                && n + 1 == length
+            {
+                // SAFETY: the caller's.
+                return unsafe { b.branch(branch, costs, pc, n) };
+            }
+            let i = set.decode(lines.word(op));
+            let (form, _) = crate::powerpc::dispatch::handler::<u32>(&i, 0, words, false);
+            let label = b.e.label();
+            let Some(run) = form.alone else {
+                return b.stay(op, pc);
+            };
+            match templates::emit(&mut b.e, &i, label) {
+                Template::Whole => b.e.bind(label),
+                Template::MayBeSlow => {
+                    let on = b.e.label();
+                    b.e.bind(on);
+                    let kind = Slow::Alone(Kind::Alone { op, run });
+                    b.slow.push((b.number, label, on, kind, pc));
+                }
+                Template::None => {
+                    b.e.bind(label);
+                    b.alone(Kind::Alone { op, run }, pc);
+                    b.e.forget_comparisons();
+                }
+            }
+        }
+        // SAFETY: every line has an op behind its last instruction.
+        let to = To::Follow(unsafe { first.add(length.into()) });
+        let (next, state) = (part.last().wrapping_add(4), part.timing.after);
+        if last {
+            return b.edge_here(next, to, state);
+        }
+        let (delta, label) = (b.version.delta, b.e.label());
+        let (place, tag) = (b.tag_place)(next.wrapping_add(delta));
+        b.e.compare_word(place, tag.cast_signed());
+        dynasm!(b.e.ops; .arch x64; jne =>label);
+        let kind = Slow::Edge(Kind::Edge {
+            to,
+            state,
+            delta,
+            slot: None,
+        });
+        b.slow.push((b.number, label, label, kind, next));
     }
 }
 

@@ -37,6 +37,10 @@ const BITS: u32 = 20;
 /// Cycles after which the counts are added. In each of them are much fewer than 2^4 instructions.
 const UNTIL_ADDED: u64 = 1 << (BITS - 4);
 
+/// Compiled code leaves so many cycles before the deadline: blocks that are one piece of code, but for the last one, take no
+/// longer.
+pub const SLACK: u64 = 64;
+
 /// Instructions, branches and accesses as one number.
 pub fn packed(instructions: u8, branches: bool, accesses: u8) -> u64 {
     u64::from(instructions) | u64::from(branches) << BITS | u64::from(accesses) << (2 * BITS)
@@ -53,7 +57,8 @@ unsafe fn prepare(m: &mut Processor, version: &Version) {
     m.hot.pipeline = version.timing.after;
     m.hot.line = version.line;
     const MASK: u64 = (1 << BITS) - 1;
-    let counts = std::mem::take(&mut m.compiler.shared.counts);
+    let counts = std::mem::take(&mut m.compiler.shared.counts) - version.rest.counts;
+    m.hot.cycles -= version.rest.cycles;
     m.hot.instructions += counts & MASK;
     m.compiler.pays.calls += 1;
     m.predictor.branches += counts >> BITS & MASK;
@@ -64,13 +69,14 @@ unsafe fn prepare(m: &mut Processor, version: &Version) {
 
 /// Compiled code goes on in a block of `version`, whose branch has not been reached.
 fn resume(m: &mut Processor, version: &Version) {
-    m.compiler.shared.counts = packed(0, version.branch, 0);
-    let hot = &m.hot;
+    m.compiler.shared.counts = packed(0, version.branch, 0) + version.rest.counts;
+    let hot = &mut m.hot;
     m.compiler.shared.until = if version.is_in(hot, m.fetch_mode) {
-        hot.deadline.min(hot.cycles + UNTIL_ADDED)
+        (hot.deadline.min(hot.cycles + UNTIL_ADDED)).saturating_sub(SLACK)
     } else {
         0
     };
+    hot.cycles += version.rest.cycles;
 }
 
 /// Runs `op`, whose block has just begun, by compiled code of `version`.
@@ -105,7 +111,9 @@ unsafe fn on(m: &mut Processor, op: *const Op, site: *const Site) -> usize {
     let cleared = m.compiler.code.as_ref().map(|code| code.cleared);
     // SAFETY: compiled code has passed it.
     let from = unsafe { *site };
-    let version = if op.is_null() {
+    // The interpreter runs what is left until the deadline.
+    let near = m.compiler.leaves_early() && m.hot.cycles + SLACK >= m.hot.deadline;
+    let version = if op.is_null() || near {
         None
     } else {
         // SAFETY: the caller's.
@@ -238,6 +246,14 @@ pub(super) unsafe extern "sysv64" fn alone(m: *mut Processor, site: *const Site)
         };
         prepare(m, version);
         match run(m, &(*op).operands) {
+            // The next block in the same code makes no check of its own.
+            Ok(())
+                if version.rest.counts != 0
+                    && !(version.is_early(&m.hot) && version.is_in(&m.hot, m.fetch_mode)) =>
+            {
+                m.compiler.shared.next = op.add(1);
+                1
+            }
             Ok(()) => {
                 resume(m, version);
                 0

@@ -16,7 +16,17 @@ use crate::powerpc::engine::timing::{BlockTiming, State};
 /// Bytes of a version at most: a line has 32 instructions at most.
 pub(super) const BYTES: usize = 1 << 14;
 
-/// A block, compiled for one state of the pipeline.
+/// The account of the blocks that follow in the same piece of code.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rest {
+    pub cycles: u64,
+    /// See [`super::calls::packed`].
+    pub counts: u64,
+}
+
+/// A block, compiled for one state of the pipeline. Blocks that follow each other, each in a line, may be one piece of
+/// code: then the first one's version is that of the code, and the versions of the further ones only tell what runs
+/// there.
 #[derive(Clone, Copy, Debug)]
 pub struct Version {
     /// Its block and state.
@@ -39,6 +49,8 @@ pub struct Version {
     pub(super) delta: u32,
     /// It ends with a compiled branch.
     pub branch: bool,
+    /// What its code's account has beside the block.
+    pub rest: Rest,
     /// Its code from its account on, and behind that.
     pub(super) begin: usize,
     pub body: usize,
@@ -55,6 +67,11 @@ impl Version {
             && hot.code_cause == self.cause
     }
 
+    /// True if all blocks of the code, the first of which has begun, begin before the deadline.
+    pub fn is_early(&self, hot: &Hot) -> bool {
+        hot.cycles.saturating_add(self.rest.cycles) < hot.deadline || self.rest.counts == 0
+    }
+
     /// True if `op`, whose block has just begun in the state of this version, can run by it.
     ///
     /// # Safety
@@ -64,6 +81,7 @@ impl Version {
         let timing = unsafe { (*op).timing };
         self.is_in(hot, mode)
             && self.line == hot.line
+            && self.is_early(hot)
             && hot.pipeline == timing.after
             && (timing.after, timing.cycles) == (self.timing.after, self.timing.cycles)
     }
@@ -223,10 +241,14 @@ impl Code {
         self.incoming.clear();
     }
 
-    /// Drops the versions of a decoded line. Their code stays, but nothing leads to it.
-    pub fn drop_line(&mut self, line: u32) {
+    /// Drops the versions of a decoded line, and returns their keys. Their code stays, but nothing leads to it.
+    pub fn drop_line(&mut self, line: u32) -> Vec<u64> {
+        let mut keys = Vec::new();
         for number in self.lines.remove(&line).unwrap_or_default() {
-            self.versions[number as usize].valid = false;
+            // Another of its lines may have been dropped before.
+            if !std::mem::take(&mut self.versions[number as usize].valid) {
+                continue;
+            }
             self.incoming.take_back(number, &mut self.memory);
             let version = &self.versions[number as usize];
             let key = version.key;
@@ -238,7 +260,9 @@ impl Code {
             if let Some(count) = self.counts.get_mut(&(key & BLOCK)) {
                 *count = count.saturating_sub(1);
             }
+            keys.push(key);
         }
+        keys
     }
 
     /// The jump of `site` goes to this version from now on, if it always can.

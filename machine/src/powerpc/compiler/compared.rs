@@ -62,7 +62,9 @@ impl Compared {
             let [left, right] = self.operands[usize::from(number)];
             let field = match std::mem::take(kind) {
                 0 => continue,
-                kind if kind == Kind::Signed as u8 => order(left.cast_signed(), right.cast_signed()),
+                kind if kind == Kind::Signed as u8 => {
+                    order(left.cast_signed(), right.cast_signed())
+                }
                 _ => order(left, right),
             };
             (registers.cr).set_field(number, field | u8::from(registers.xer.so));

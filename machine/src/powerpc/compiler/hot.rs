@@ -84,6 +84,11 @@ impl Compiler {
         }
     }
 
+    /// True if code is not run by compiled code shortly before the deadline.
+    pub(super) fn leaves_early(&self) -> bool {
+        self.short != 0
+    }
+
     /// Where the data is that compiled code uses.
     pub(super) const SHARED: usize = offset_of!(Compiler, shared);
 
@@ -246,7 +251,10 @@ impl Processor {
         }
         *heat = COLD;
         // SAFETY: the caller's.
-        unsafe { self.compile(op, key) }
+        let number = unsafe { self.compile(op, key) }?;
+        // There may be less time left than all of its blocks take.
+        let code = self.compiler.code.as_ref()?;
+        code.version(number).is_early(&self.hot).then_some(number)
     }
 
     /// Gives every op its handler again, and drops all compiled code.
@@ -277,7 +285,9 @@ impl Processor {
             self.compiler.forget();
         } else if let Some(code) = &mut self.compiler.code {
             for line in lines {
-                code.drop_line(line);
+                for key in code.drop_line(line) {
+                    self.compiler.heat.remove(&key);
+                }
             }
         }
     }

@@ -62,10 +62,10 @@ impl BlockTiming {
 
 /// An entry of the table.
 #[derive(Clone, Copy)]
-struct Known {
+pub(crate) struct Known {
     /// Of the block's first op, and its length.
     key: u64,
-    timing: BlockTiming,
+    pub(crate) timing: BlockTiming,
 }
 
 impl Known {
@@ -197,7 +197,7 @@ impl Lines {
     /// # Safety
     /// `op` must point into this store.
     #[inline(always)]
-    unsafe fn time(
+    pub(crate) unsafe fn time(
         &mut self,
         schedule: &Schedule,
         op: *const Op,
