@@ -115,6 +115,7 @@ pub struct Predictor {
 }
 
 /// Where the predictor keeps what it knows of a branch.
+#[derive(Clone, Copy)]
 pub(crate) struct Places {
     /// The branch's counter, if there is a history.
     pub history: Option<*const u8>,

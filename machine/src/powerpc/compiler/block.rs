@@ -20,7 +20,8 @@ use crate::powerpc::engine::line::{Lines, Op};
 use crate::powerpc::engine::shortcut::Shortcut;
 use crate::powerpc::engine::timing::{BlockTiming, State};
 use crate::powerpc::processor::Processor;
-use crate::powerpc::templates::{self, Branch, Template};
+use crate::powerpc::templates::{self, Branch, Goal, Template};
+use branch::End;
 
 mod branch;
 
@@ -73,6 +74,8 @@ struct Block<'a> {
     edges: Vec<Edge>,
     /// What stands behind the code: the version, where it begins, where it goes on, what it calls, and for which address.
     slow: Vec<(u32, DynamicLabel, DynamicLabel, Slow, u32)>,
+    /// Branches behind which the code goes on: see [`Block::branch_behind`].
+    cold: Vec<(u32, Version, End, Option<DynamicLabel>, DynamicLabel)>,
     /// Where the I-cache's tag of the line of a place is, and what it must be.
     tag_place: &'a dyn Fn(u32) -> (usize, u32),
     /// The shortcut of fetches from the page of an address, if it has one.
@@ -186,18 +189,32 @@ impl Processor {
         Some(id)
     }
 
-    /// The block that follows `part` in its page, if the two can be one piece of code: `part` ends with its line, and the
-    /// next line has a decoded form.
+    /// Where the code goes on behind `part`, if all that it does there is sure now: the part ends with its line, or with a
+    /// branch that is expected not to be taken, or with one that always is and whose target is at hand.
+    fn goes_on(&self, part: &Part) -> Option<u32> {
+        let (pc, straight) = (part.last(), part.last().wrapping_add(4));
+        let Some(branch) = self.branch_of(part) else {
+            let behind = usize::from(part.timing.index) + usize::from(part.length);
+            return (behind == self.lines.words()).then_some(straight);
+        };
+        if branch.conditional {
+            let tests_once = branch.count.is_some() != branch.bit.is_some();
+            let expected = (self.predictor).is_sure(pc, false, branch.statically_taken, || 1);
+            return (tests_once && expected).then_some(straight);
+        }
+        match branch.goal {
+            Goal::Address { ea, .. } if self.predictor.target_at_once(pc) => Some(ea),
+            _ => None,
+        }
+    }
+
+    /// The block that follows at `ea`, in this state of the pipeline, if it can be in the same code.
     ///
     /// # Safety
-    /// The op of `part` must point into the decoded lines of this processor.
-    unsafe fn next_part(&mut self, version: &Version, part: &Part) -> Option<Part> {
-        let words = self.lines.words();
-        let ea = part.ea.wrapping_add(4 * u32::from(part.length));
+    /// The lines of this processor must be decoded.
+    unsafe fn next_part(&mut self, version: &Version, ea: u32, state: State) -> Option<Part> {
         let physical = ea.wrapping_add(version.delta);
-        let ends_line = usize::from(part.timing.index) + usize::from(part.length) == words;
-        if !ends_line
-            || (ea ^ version.ea) & !0xfff != 0
+        if (ea ^ version.ea) & !0xfff != 0
             || !self.lines.timings.has_room_for(8)
             || !self.lines.has(physical)
         {
@@ -208,15 +225,12 @@ impl Processor {
         unsafe {
             let (line, _, cause) = self.lines.place_of(op)?;
             let (length, accesses) = ((*op).instructions, (*op).accesses);
-            if u32::from(cause) != version.cause {
+            if u32::from(cause) != version.cause || length == 0 {
                 return None;
             }
             Some(Part {
                 op,
-                timing: self
-                    .lines
-                    .time(&self.schedule, op, length, part.timing.after)
-                    .timing,
+                timing: self.lines.time(&self.schedule, op, length, state).timing,
                 ea,
                 line,
                 length,
@@ -258,13 +272,15 @@ impl Processor {
         let mut parts = vec![first];
         let (mut instructions, mut cycles) = (u32::from(first.length), 0);
         while let Some(&last) = parts.last()
-            && self.branch_of(&last).is_none()
+            && let Some(ea) = self.goes_on(&last)
             // SAFETY: the caller's.
-            && let Some(next) = unsafe { self.next_part(version, &last) }
+            && let Some(next) = unsafe { self.next_part(version, ea, last.timing.after) }
         {
             instructions += u32::from(next.length);
             cycles += u64::from(last.timing.cycles);
-            if instructions > INSTRUCTIONS || cycles > SLACK || !self.has_templates(&next) {
+            let again = parts.iter().any(|part| std::ptr::eq(part.op, next.op));
+            if again || instructions > INSTRUCTIONS || cycles > SLACK || !self.has_templates(&next)
+            {
                 break;
             }
             parts.push(next);
@@ -333,6 +349,7 @@ impl Processor {
             sites: &mut code.sites,
             edges: Vec::new(),
             slow: Vec::new(),
+            cold: Vec::new(),
             tag_place: &tag_place,
             turn: &turn,
         };
@@ -351,8 +368,13 @@ impl Processor {
             // SAFETY: the caller's.
             unsafe {
                 let last = n + 1 == parts.len();
-                b.part(&self.lines, part, &costs[n], self.branch_of(part), last);
+                b.part(&self.lines, part, costs[n], self.branch_of(part), last);
             }
+        }
+        for (number, version, end, taken, slow) in std::mem::take(&mut b.cold) {
+            (b.version, b.number) = (version, number);
+            b.edges.clear();
+            b.branch_behind(&end, taken, slow);
         }
         for (number, label, on, kind, pc) in std::mem::take(&mut b.slow) {
             b.number = number;
@@ -398,7 +420,7 @@ impl Block<'_> {
         &mut self,
         lines: &Lines,
         part: &Part,
-        costs: &Costs,
+        costs: Costs,
         branch: Option<Branch>,
         last: bool,
     ) {
@@ -411,11 +433,17 @@ impl Block<'_> {
             // SAFETY: the caller's: the block is in a line.
             let op = unsafe { first.add(n.into()) };
             let pc = part.ea.wrapping_add(4 * u32::from(n));
-            if let Some(branch) = &branch
+            if let Some(branch) = branch
                 && n + 1 == length
             {
+                let end = End {
+                    branch,
+                    costs,
+                    op,
+                    pc,
+                };
                 // SAFETY: the caller's.
-                return unsafe { b.branch(branch, costs, pc, n) };
+                return unsafe { b.branch(end, !last) };
             }
             let i = set.decode(lines.word(op));
             let (form, _) = crate::powerpc::dispatch::handler::<u32>(&i, 0, words, false);
@@ -444,21 +472,12 @@ impl Block<'_> {
         if last {
             return b.edge_here(next, to, state);
         }
-        let (delta, label) = (b.version.delta, b.e.label());
-        let (place, tag) = (b.tag_place)(next.wrapping_add(delta));
-        b.e.compare_word(place, tag.cast_signed());
-        dynasm!(b.e.ops; .arch x64; jne =>label);
-        let kind = Slow::Edge(Kind::Edge {
-            to,
-            state,
-            delta,
-            slot: None,
-        });
-        b.slow.push((b.number, label, label, kind, next));
+        b.joint(next, to, state);
     }
 }
 
 /// A branch's place in the predictor, and each way to go on behind it: what it costs, and the state after it.
+#[derive(Clone, Copy)]
 struct Costs {
     places: Places,
     hit: (u64, State),

@@ -9,12 +9,12 @@ use std::mem::offset_of;
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::{Block, Costs, Edge};
+use super::{Block, Costs, Edge, Slow};
 use crate::engine::compiler::SITES;
 use crate::pipeline::Predictor;
 use crate::pipeline::predictor::Places;
 use crate::powerpc::compiler::calls::Shared;
-use crate::powerpc::compiler::code::{Kind, Site, TARGET_SHIFT, TARGETS, Target, To};
+use crate::powerpc::compiler::code::{Kind, Rest, Site, TARGET_SHIFT, TARGETS, Target, To};
 use crate::powerpc::compiler::emit::{Emitter, hot, register};
 use crate::powerpc::compiler::thunks::shared;
 use crate::powerpc::engine::Hot;
@@ -24,6 +24,8 @@ use crate::powerpc::engine::timing::State;
 use crate::powerpc::mmu::Used;
 use crate::powerpc::templates::{Branch, Goal};
 
+const LR: i32 = register!(lr);
+const CTR: i32 = register!(ctr);
 const LOAD: i32 = offset_of!(Shortcut, load) as i32;
 const DELTA: i32 = offset_of!(Shortcut, delta) as i32;
 const PAGE: i32 = hot(offset_of!(Hot, page));
@@ -50,130 +52,211 @@ impl Emitter {
     }
 }
 
+/// A branch at the end of a block: the op `op`, at `pc`.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    pub branch: Branch,
+    pub costs: Costs,
+    pub op: *const Op,
+    pub pc: u32,
+}
+
 impl Block<'_> {
-    /// The branch at the end of a block.
+    /// The branch at the end of a block. `goes_on`: the block where it is expected to go follows here.
     ///
     /// # Safety
-    /// As [`Processor::compile`]; the branch is the instruction `last` of its block.
-    pub(super) unsafe fn branch(&mut self, branch: &Branch, costs: &Costs, pc: u32, last: u8) {
-        let b = self;
-        let timing = b.version.timing;
-        // SAFETY: the caller's. Behind the last instruction of a line is the op that ends it.
-        let (op, next) = unsafe {
-            let op = b.version.op.add(last.into());
-            (op, op.add(1))
-        };
-        let Costs {
-            places,
-            hit,
-            miss,
-            wrong,
-            straight,
-        } = costs;
-        let (hit, miss, wrong, straight) = (*hit, *miss, *wrong, *straight);
-        let conditional = branch.conditional.then_some(branch.statically_taken);
-        let to_register = !matches!(branch.goal, Goal::Address { .. });
-        const LR: i32 = register!(lr);
-        const CTR: i32 = register!(ctr);
+    /// As [`Processor::compile`]; the branch is the last instruction of its block, `op`.
+    pub(super) unsafe fn branch(&mut self, end: End, goes_on: bool) {
+        let (taken, straight) = (self.e.label(), self.e.label());
+        let branch = end.branch;
         if let Goal::Link = branch.goal {
-            dynasm!(b.e.ops; .arch x64; mov ecx, [rbx + LR]);
+            dynasm!(self.e.ops; .arch x64; mov ecx, [rbx + LR]);
         }
         if branch.link {
-            let link = pc.wrapping_add(4).cast_signed();
-            dynasm!(b.e.ops; .arch x64; mov DWORD [rbx + LR], link);
+            let link = end.pc.wrapping_add(4).cast_signed();
+            dynasm!(self.e.ops; .arch x64; mov DWORD [rbx + LR], link);
         }
-        let not_taken = b.e.label();
+        if goes_on && branch.conditional {
+            // The branch tests either the counter or the condition.
+            self.test(&branch, false, taken);
+            // SAFETY: behind the last instruction of a line is the op that ends it.
+            let next = unsafe { end.op.add(1) };
+            let (slow, state) = (self.e.label(), end.costs.straight.1);
+            let sure = self.sure(&branch, &end.costs.places, false, slow);
+            debug_assert!(sure, "the branch may go on straight");
+            self.joint(end.pc.wrapping_add(4), To::Near(next), state);
+            self.cold
+                .push((self.number, self.version, end, Some(taken), slow));
+        } else if goes_on {
+            let slow = self.e.label();
+            self.target_at_once(&end, slow);
+            let Goal::Address { ea, near } = branch.goal else {
+                unreachable!("only a branch to an address goes on here");
+            };
+            let to = self.to(end.op, ea, near);
+            self.joint(ea, to, end.costs.hit.1);
+            self.cold.push((self.number, self.version, end, None, slow));
+        } else {
+            self.test(&branch, true, straight);
+            self.taken(&end);
+            self.e.bind(straight);
+            if branch.count.is_some() || branch.bit.is_some() {
+                let slow = self.e.label();
+                if self.sure(&branch, &end.costs.places, false, slow) {
+                    self.straight(&end, end.costs.straight.1);
+                }
+                self.e.bind(slow);
+                self.straight_slowly(&end);
+            }
+        }
+    }
+
+    /// What stands behind the code of a branch that goes on there. `taken`: where it is taken, and was not expected to be;
+    /// `slow`: where it must be predicted.
+    pub(super) fn branch_behind(
+        &mut self,
+        end: &End,
+        taken: Option<DynamicLabel>,
+        slow: DynamicLabel,
+    ) {
+        if let Some(taken) = taken {
+            self.e.bind(taken);
+            self.taken(end);
+            self.e.bind(slow);
+            self.straight_slowly(end);
+        } else {
+            self.e.bind(slow);
+            self.taken_slowly(end, &mut Vec::new());
+        }
+    }
+
+    /// Tests what the branch tests. On to `otherwise` unless it is taken; if `taken` is false, unless it is not.
+    fn test(&mut self, branch: &Branch, taken: bool, otherwise: DynamicLabel) {
         if let Some(if_zero) = branch.count {
-            dynasm!(b.e.ops; .arch x64; sub DWORD [rbx + CTR], 1);
-            if if_zero {
-                dynasm!(b.e.ops; .arch x64; jnz =>not_taken);
+            dynasm!(self.e.ops; .arch x64; sub DWORD [rbx + CTR], 1);
+            if if_zero == taken {
+                dynasm!(self.e.ops; .arch x64; jnz =>otherwise);
             } else {
-                dynasm!(b.e.ops; .arch x64; jz =>not_taken);
+                dynasm!(self.e.ops; .arch x64; jz =>otherwise);
             }
         }
         if let Some((bit, wanted)) = branch.bit {
-            b.e.unless(bit, wanted, not_taken, &b.thunks.make_field);
+            let make = self.thunks.make_field;
+            (self.e).unless(bit, wanted == taken, otherwise, &make);
         }
+    }
+
+    /// The branch is taken.
+    fn taken(&mut self, end: &End) {
+        let End {
+            branch, costs, op, ..
+        } = end;
         match branch.goal {
-            Goal::Link => dynasm!(b.e.ops; .arch x64; and ecx, -4),
+            Goal::Link => dynasm!(self.e.ops; .arch x64; and ecx, -4),
             // In an invalid form the counter is the target after it has been decremented.
-            Goal::Count => dynasm!(b.e.ops; .arch x64; mov ecx, [rbx + CTR]; and ecx, -4),
+            Goal::Count => dynasm!(self.e.ops; .arch x64; mov ecx, [rbx + CTR]; and ecx, -4),
             Goal::Address { .. } => {}
         }
-        // Taken.
-        let slow_taken = b.e.label();
-        let sure = b.sure(branch, places, true, slow_taken);
+        let slow = self.e.label();
         let mut goals = Vec::new();
-        if sure {
-            let moved = b.e.label();
-            if let (Some(known), Some(entry)) = (places.known, places.entry) {
-                b.e.compare_word(known as usize, pc.cast_signed());
-                dynasm!(b.e.ops; .arch x64; jne =>slow_taken);
-                if to_register {
-                    let registers = places.registers as i64;
-                    b.e.load_word_at(entry as usize);
-                    dynasm!(b.e.ops; .arch x64
-                        ; mov rdx, QWORD registers
-                        ; cmp [rdx + rax * 4], ecx
-                        ; jne =>moved
-                    );
-                }
-            }
-            b.e.spend(hit.0);
-            b.goal(branch, op, hit.1, &mut goals);
-            if to_register && places.known.is_some() {
+        if self.sure(branch, &costs.places, true, slow) {
+            let moved = self.target_at_once(end, slow);
+            self.e.spend(costs.hit.0);
+            self.goal(branch, *op, costs.hit.1, &mut goals);
+            if let Some(moved) = moved {
                 // The target cache has another target, and gets this one.
-                dynasm!(b.e.ops; .arch x64; =>moved; mov [rdx + rax * 4], ecx);
-                b.e.spend(miss.0);
-                b.goal(branch, op, miss.1, &mut goals);
-            } else {
-                b.e.bind(moved);
+                dynasm!(self.e.ops; .arch x64; =>moved; mov [rdx + rax * 4], ecx);
+                self.e.spend(costs.miss.0);
+                self.goal(branch, *op, costs.miss.1, &mut goals);
             }
         }
-        b.e.bind(slow_taken);
-        b.site(pc, Kind::Predict { conditional });
-        if to_register {
-            let thunk = b.thunks.predict_register;
-            dynasm!(b.e.ops; .arch x64; sub rsp, 8; push rcx);
-            b.e.call(thunk);
-            dynasm!(b.e.ops; .arch x64; pop rcx; add rsp, 8);
-        } else {
-            let thunk = b.thunks.predict;
-            dynasm!(b.e.ops; .arch x64; mov ecx, 1);
-            b.e.call(thunk);
-        }
-        let mut costs = vec![hit, miss];
-        if branch.conditional && timing.doubt != 0 {
-            costs.push(wrong);
-        }
-        b.by_cost(&costs, |b, state| b.goal(branch, op, state, &mut goals));
-        if !branch.conditional {
-            b.e.bind(not_taken);
-            return;
-        }
-        // Not taken.
-        b.e.bind(not_taken);
-        if branch.count.is_none() && branch.bit.is_none() {
-            return;
-        }
-        let slow_straight = b.e.label();
-        let straight_ea = pc.wrapping_add(4);
-        if b.sure(branch, places, false, slow_straight) {
-            b.edge_here(straight_ea, To::Near(next), straight.1);
-        }
-        b.e.bind(slow_straight);
-        b.site(pc, Kind::Predict { conditional });
-        let thunk = b.thunks.predict;
-        dynasm!(b.e.ops; .arch x64; xor ecx, ecx);
-        b.e.call(thunk);
-        let costs = if timing.doubt != 0 {
-            vec![straight, wrong]
-        } else {
-            vec![straight]
+        self.e.bind(slow);
+        self.taken_slowly(end, &mut goals);
+    }
+
+    /// On to `slow` unless the target of a branch that is taken is at hand. The label is where the target cache has another
+    /// target than the one in `ecx`: its place is `rdx + rax * 4` then.
+    fn target_at_once(&mut self, end: &End, slow: DynamicLabel) -> Option<DynamicLabel> {
+        let places = &end.costs.places;
+        let (Some(known), Some(entry)) = (places.known, places.entry) else {
+            return None;
         };
-        b.by_cost(&costs, |b, state| {
-            b.edge_here(straight_ea, To::Near(next), state)
+        self.e.compare_word(known as usize, end.pc.cast_signed());
+        dynasm!(self.e.ops; .arch x64; jne =>slow);
+        if let Goal::Address { .. } = end.branch.goal {
+            return None;
+        }
+        let (registers, moved) = (places.registers as i64, self.e.label());
+        self.e.load_word_at(entry as usize);
+        dynasm!(self.e.ops; .arch x64
+            ; mov rdx, QWORD registers
+            ; cmp [rdx + rax * 4], ecx
+            ; jne =>moved
+        );
+        Some(moved)
+    }
+
+    /// The branch is taken, and must be predicted.
+    fn taken_slowly(&mut self, end: &End, goals: &mut Vec<(State, DynamicLabel)>) {
+        let End {
+            branch,
+            costs,
+            op,
+            pc,
+        } = end;
+        let conditional = branch.conditional.then_some(branch.statically_taken);
+        self.site(*pc, Kind::Predict { conditional });
+        if let Goal::Address { .. } = branch.goal {
+            dynasm!(self.e.ops; .arch x64; mov ecx, 1);
+            self.e.call(self.thunks.predict);
+        } else {
+            dynasm!(self.e.ops; .arch x64; sub rsp, 8; push rcx);
+            self.e.call(self.thunks.predict_register);
+            dynasm!(self.e.ops; .arch x64; pop rcx; add rsp, 8);
+        }
+        let mut ways = vec![costs.hit, costs.miss];
+        if branch.conditional && self.version.timing.doubt != 0 {
+            ways.push(costs.wrong);
+        }
+        self.by_cost(&ways, |b, state| b.goal(branch, *op, state, goals));
+    }
+
+    /// The branch is not taken, and must be predicted.
+    fn straight_slowly(&mut self, end: &End) {
+        let conditional = Some(end.branch.statically_taken);
+        self.site(end.pc, Kind::Predict { conditional });
+        dynasm!(self.e.ops; .arch x64; xor ecx, ecx);
+        self.e.call(self.thunks.predict);
+        let mut ways = vec![end.costs.straight];
+        if self.version.timing.doubt != 0 {
+            ways.push(end.costs.wrong);
+        }
+        self.by_cost(&ways, |b, state| b.straight(end, state));
+    }
+
+    /// On to the instruction behind the branch.
+    fn straight(&mut self, end: &End, state: State) {
+        // SAFETY: behind the last instruction of a line is the op that ends it.
+        let next = unsafe { end.op.add(1) };
+        self.edge_here(end.pc.wrapping_add(4), To::Near(next), state);
+    }
+
+    /// The next block follows here, in this state: only the tag of its line is checked.
+    pub(super) fn joint(&mut self, ea: u32, to: To, state: State) {
+        if is_near(to) {
+            return;
+        }
+        let (delta, label) = (self.version.delta, self.e.label());
+        let (place, tag) = (self.tag_place)(ea.wrapping_add(delta));
+        self.e.compare_word(place, tag.cast_signed());
+        dynasm!(self.e.ops; .arch x64; jne =>label);
+        let kind = Slow::Edge(Kind::Edge {
+            to,
+            state,
+            delta,
+            slot: None,
         });
+        self.slow.push((self.number, label, label, kind, ea));
     }
 
     /// `rdx` := a new site.
@@ -233,16 +316,7 @@ impl Block<'_> {
         goals.push((state, here));
         match branch.goal {
             Goal::Address { ea, near } => {
-                let to = if near {
-                    let away = ea.wrapping_sub(self.version.line) / 4;
-                    // SAFETY: the target of a near branch is in its line.
-                    let first =
-                        unsafe { self.version.op.sub(usize::from(self.version.timing.index)) };
-                    // SAFETY: as above.
-                    To::Near(unsafe { first.add(away as usize) })
-                } else {
-                    To::Follow(op)
-                };
+                let to = self.to(op, ea, near);
                 self.edge_here(ea, to, state);
             }
             Goal::Link | Goal::Count => {
@@ -250,6 +324,38 @@ impl Block<'_> {
                 self.site(0, Kind::Register { state });
                 self.e.jump_to(self.thunks.go_to_register);
             }
+        }
+    }
+
+    /// Where the branch `op` leads that goes to `ea`; `near`: in its line.
+    fn to(&self, op: *const Op, ea: u32, near: bool) -> To {
+        if !near {
+            return To::Follow(op);
+        }
+        let away = ea.wrapping_sub(self.version.line) / 4;
+        // SAFETY: the target of a near branch is in its line, as the op of its block is.
+        unsafe {
+            let first = (self.version.op).sub(usize::from(self.version.timing.index));
+            To::Near(first.add(away as usize))
+        }
+    }
+
+    /// The account gets what follows in the code, or has it no more.
+    fn rest(&mut self, added: bool) {
+        let Rest { cycles, counts } = self.version.rest;
+        if counts == 0 {
+            return;
+        }
+        let (cycles, counts) = (cycles.cast_signed(), counts.cast_signed());
+        let (cycles, counts) = if added {
+            (cycles, counts)
+        } else {
+            (-cycles, -counts)
+        };
+        dynasm!(self.e.ops; .arch x64; add r13, cycles as i32);
+        match i32::try_from(counts) {
+            Ok(counts) => dynasm!(self.e.ops; .arch x64; add r14, counts),
+            Err(_) => dynasm!(self.e.ops; .arch x64; mov rdx, QWORD counts; add r14, rdx),
         }
     }
 
@@ -308,6 +414,9 @@ impl Block<'_> {
         self.e.note_page();
         dynasm!(self.e.ops; .arch x64
             ; =>known
+        );
+        self.rest(false);
+        dynasm!(self.e.ops; .arch x64
             ; jmp QWORD [rax + CODE]
             ; =>same
             ; cmp DWORD [rax + TARGET_DELTA], delta
@@ -351,11 +460,7 @@ impl Block<'_> {
             to,
             state,
         });
-        let near = match to {
-            // SAFETY: an op of the version's line.
-            To::Near(op) => unsafe { (*op).instructions != 0 },
-            To::Follow(_) => false,
-        };
+        let near = is_near(to);
         // From a line's end on as by its link: a block of no instructions costs nothing.
         let page = ea & !0xfff;
         let in_page = page == self.version.ea & !0xfff;
@@ -382,9 +487,11 @@ impl Block<'_> {
                 );
                 self.e.note_page();
             }
+            self.rest(false);
             let place = self.memory.slot();
             self.e.jump_through(self.memory.place(place));
             slot = Some((place, self.e.here()));
+            self.rest(true);
         }
         self.e.bind(stub);
         if let Some((place, here)) = slot {
@@ -400,6 +507,15 @@ impl Block<'_> {
             },
         );
         self.e.jump_to(self.thunks.go);
+    }
+}
+
+/// True if the op is in the same line.
+fn is_near(to: To) -> bool {
+    match to {
+        // SAFETY: an op of the version's line, or the one that ends it.
+        To::Near(op) => unsafe { (*op).instructions != 0 },
+        To::Follow(_) => false,
     }
 }
 
