@@ -5,7 +5,7 @@
     reason = "the assembler's macro converts every operand"
 )]
 
-use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use dynasmrt::{DynamicLabel, DynasmLabelApi, dynasm};
 
 use super::calls::SLACK;
 use super::calls::packed;
@@ -356,11 +356,7 @@ impl Processor {
         // The account of all parts.
         versions[0].begin = b.e.here();
         b.e.spend(rest.cycles);
-        let counts_label = b.e.label();
-        match i32::try_from(rest.counts) {
-            Ok(counts) => dynasm!(b.e.ops; .arch x64; add r14, counts),
-            Err(_) => dynasm!(b.e.ops; .arch x64; add r14, [=>counts_label]),
-        }
+        b.e.count(rest.counts.cast_signed());
         versions[0].body = b.e.here();
         for (n, part) in parts.iter().enumerate() {
             (b.version, b.number) = (versions[n], number + n as u32);
@@ -390,7 +386,6 @@ impl Processor {
                 }
             }
         }
-        dynasm!(b.e.ops; .arch x64; .align 8; =>counts_label; .u64 rest.counts);
         let Block { e, .. } = b;
         code.memory.write(&e.finish());
         Some((parts, versions))
@@ -455,7 +450,7 @@ impl Block<'_> {
                 Template::Whole => b.e.bind(label),
                 Template::MayBeSlow => {
                     let on = b.e.label();
-                    b.e.bind(on);
+                    b.e.join(on);
                     let kind = Slow::Alone(Kind::Alone { op, run });
                     b.slow.push((b.number, label, on, kind, pc));
                 }

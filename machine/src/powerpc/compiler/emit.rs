@@ -1,7 +1,6 @@
 //! The host's instructions, as templates need them: x86-64.
 //!
-//! Compiled code has the processor in `rbx`, its cycles in `r13`, the counts of [`super::calls`] in `r14`, and in `r15`
-//! the shortcuts to lines of the D-cache in the current mode. Some of the guest's registers are in host registers
+//! Compiled code has the processor in `rbx`, its cycles in `r13`, and in `r15` the shortcuts to lines of the D-cache in the current mode. Some of the guest's registers are in host registers
 //! ([`MAPPED`]), all others in the processor. `rax`, `rcx` and `rdx` are free between templates.
 //!
 //! A comparison makes no condition field: its operands are kept ([`Compared`]). A branch behind it in its block
@@ -32,15 +31,16 @@ pub const D: u8 = 2;
 
 /// Guest registers, and the host registers that hold their lower halves in compiled code: those that compilers for
 /// PowerPC use most.
-pub const MAPPED: [(u8, u8); 8] = [
+pub const MAPPED: [(u8, u8); 9] = [
     (9, 6),
     (10, 7),
     (3, 8),
     (4, 9),
     (0, 10),
     (31, 11),
-    (11, 12),
+    (1, 12),
     (5, 5),
+    (8, 14),
 ];
 
 /// Where a guest's register is.
@@ -131,6 +131,8 @@ struct Comparison {
 pub struct PowerPc {
     /// The comparison of each condition field that has been compared in this code.
     comparisons: [Option<Comparison>; 8],
+    /// The register that was stored from `eax` last, and where the code behind that begins.
+    stored: Option<(Register, usize)>,
     /// The host has an instruction that loads and swaps bytes.
     movbe: bool,
 }
@@ -139,6 +141,7 @@ impl Default for PowerPc {
     fn default() -> Self {
         PowerPc {
             comparisons: [None; 8],
+            stored: None,
             movbe: std::arch::is_x86_feature_detected!("movbe"),
         }
     }
@@ -148,9 +151,18 @@ impl Default for PowerPc {
 pub type Emitter = Assembler<PowerPc>;
 
 impl Emitter {
+    /// Where a guest's general register is now: just behind its new value was stored, in `eax`, too.
+    fn place(&self, register: Register) -> Place {
+        if self.guest.stored == Some((register, self.ops.offset().0)) {
+            return Place::Host(A);
+        }
+        place(register)
+    }
+
     /// host := the register.
     pub fn get(&mut self, host: u8, register: Register) {
-        match place(register) {
+        match self.place(register) {
+            Place::Host(from) if from == host => {}
             Place::Host(from) => dynasm!(self.ops; .arch x64; mov Rd(host), Rd(from)),
             Place::At(at) => dynasm!(self.ops; .arch x64; mov Rd(host), [rbx + at]),
         }
@@ -158,7 +170,7 @@ impl Emitter {
 
     /// A host register that holds the register: its own, or the free one `free`, which it is loaded to.
     pub fn held(&mut self, register: Register, free: u8) -> u8 {
-        match place(register) {
+        match self.place(register) {
             Place::Host(host) => host,
             Place::At(_) => {
                 self.get(free, register);
@@ -172,7 +184,12 @@ impl Emitter {
         match place(register) {
             Place::Host(to) if to == host => {}
             Place::Host(to) => dynasm!(self.ops; .arch x64; mov Rd(to), Rd(host)),
-            Place::At(at) => dynasm!(self.ops; .arch x64; mov [rbx + at], Rd(host)),
+            Place::At(at) => {
+                dynasm!(self.ops; .arch x64; mov [rbx + at], Rd(host));
+                if host == A {
+                    self.guest.stored = Some((register, self.ops.offset().0));
+                }
+            }
         }
     }
 
@@ -195,7 +212,7 @@ impl Emitter {
 
     /// host := host op the register; Compare sets the flags alone.
     pub fn binary(&mut self, op: Binary, host: u8, register: Register) {
-        match place(register) {
+        match self.place(register) {
             Place::Host(other) => match op {
                 Binary::Add => dynasm!(self.ops; .arch x64; add Rd(host), Rd(other)),
                 Binary::Adc => dynasm!(self.ops; .arch x64; adc Rd(host), Rd(other)),
@@ -289,6 +306,12 @@ impl Emitter {
     /// Condition field 0 := the value in `host` against 0.
     pub fn record(&mut self, host: u8) {
         self.compare(0, true, host, Right::Number(0));
+    }
+
+    /// Binds a label that is jumped to from elsewhere: `eax` holds nothing there.
+    pub fn join(&mut self, label: DynamicLabel) {
+        self.bind(label);
+        self.guest.stored = None;
     }
 
     /// Rust may change condition fields here.
@@ -386,7 +409,7 @@ impl Emitter {
             Address::Number(number) => {
                 if base == Register::ZERO {
                     dynasm!(self.ops; .arch x64; mov ecx, DWORD number.cast_signed());
-                } else if let Place::Host(host) = place(base) {
+                } else if let Place::Host(host) = self.place(base) {
                     dynasm!(self.ops; .arch x64; lea ecx, [Rq(host) + number.cast_signed()]);
                 } else {
                     self.get(C, base);
@@ -426,6 +449,15 @@ impl Emitter {
             ; mov al, [r15 + rax * 2 + LineShortcut::WAY as i32]
             ; mov [rdx], al
         );
+    }
+
+    /// Adds to the counts.
+    pub fn count(&mut self, counts: i64) {
+        let at = shared(offset_of!(Shared, counts));
+        match i32::try_from(counts) {
+            Ok(counts) => dynasm!(self.ops; .arch x64; add QWORD [rbx + at], counts),
+            Err(_) => dynasm!(self.ops; .arch x64; mov rdx, QWORD counts; add [rbx + at], rdx),
+        }
     }
 
     /// host := the word at `rcx` in the guest's order of bytes.

@@ -50,15 +50,12 @@ pub const fn shared(field: usize) -> i32 {
 impl Guest for PowerPc {
     const NEXT: i32 = shared(offset_of!(Shared, next));
 
-    /// The guest's registers, cycles and counts go to the processor.
+    /// The guest's registers, cycles go to the processor.
     fn spill(e: &mut Emitter) {
         for (guest, host) in MAPPED {
             dynasm!(e.ops; .arch x64; mov [rbx + at(guest)], Rd(host));
         }
-        dynasm!(e.ops; .arch x64
-            ; mov [rbx + hot(offset_of!(Hot, cycles))], r13
-            ; mov [rbx + shared(offset_of!(Shared, counts))], r14
-        );
+        dynasm!(e.ops; .arch x64; mov [rbx + hot(offset_of!(Hot, cycles))], r13);
     }
 
     /// They come back.
@@ -68,7 +65,6 @@ impl Guest for PowerPc {
         }
         dynasm!(e.ops; .arch x64
             ; mov r13, [rbx + hot(offset_of!(Hot, cycles))]
-            ; mov r14, [rbx + shared(offset_of!(Shared, counts))]
             ; mov r15, [rbx + hot(offset_of!(Hot, lines))]
         );
     }

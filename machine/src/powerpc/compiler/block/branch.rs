@@ -353,10 +353,7 @@ impl Block<'_> {
             (-cycles, -counts)
         };
         dynasm!(self.e.ops; .arch x64; add r13, cycles as i32);
-        match i32::try_from(counts) {
-            Ok(counts) => dynasm!(self.e.ops; .arch x64; add r14, counts),
-            Err(_) => dynasm!(self.e.ops; .arch x64; mov rdx, QWORD counts; add r14, rdx),
-        }
+        self.e.count(counts);
     }
 
     /// Jumps to the code of the target `ecx`, if it is known. `ecx` stays as it is otherwise.
