@@ -1,10 +1,10 @@
 //! Programs that only compiled code can get wrong, each under every way to run it.
 
-use pagewalk_machine::powerpc::machine::Stop;
+use pagewalk_machine::powerpc::machine::{Limits, Stop};
 use pagewalk_machine::powerpc::session::Session;
 
 use super::support::Program;
-use super::{LIMITS, assert_same, interpret, outcome, run};
+use super::{LIMITS, assert_same, interpret, outcome, run, run_in_parts};
 
 /// A jump to the counter, in the invalid form that counts: the target is the counter that has been decremented.
 const COUNTED_JUMP: &str = "
@@ -133,6 +133,93 @@ routine:
 5: blr
 ";
 
+/// A routine of four lines that are one piece of code: loads that miss, comparisons that a branch reads, that `mfcr` reads
+/// lines later, and that nothing reads, a branch that is hardly ever taken, and a jump. Now and then the first
+/// instruction of the second or the third line is written anew, or code elsewhere takes the place of the lines in the
+/// I-cache.
+const LINES: &str = "
+_start:
+  caches_on
+  li 29, 0
+  load 13, 0x00100000
+  li 14, 0
+  load 10, second
+  load 15, third
+  load 11, 0x3bbd0001
+  load 27, 6000
+1: bl routine
+  mfcr 5
+  rlwinm 5, 5, 4, 28, 31
+  add 29, 29, 5
+  andi. 6, 27, 63
+  bne 2f
+  xori 11, 11, 2
+  stw 11, 0(10)
+  dcbst 0, 10
+  sync
+  icbi 0, 10
+  isync
+  xor 10, 10, 15
+  xor 15, 15, 10
+  xor 10, 10, 15
+2: andi. 6, 27, 31
+  bne 3f
+  bl away
+  bl further
+3: subi 27, 27, 1
+  cmpwi 27, 0
+  bne 1b
+  power_off 0
+.balign 4096
+routine:
+  addi 14, 14, 4128
+  rlwinm 14, 14, 0, 11, 26
+  lwzx 8, 13, 14
+  cmplwi 1, 14, 0x4000
+  cmpw 2, 14, 27
+  addi 8, 8, 3
+  cmpwi 27, 77
+  nop
+second:
+  addi 29, 29, 1
+  stwx 8, 13, 14
+  beq 5f
+  add 29, 29, 8
+  bgt 1, 4f
+  addi 29, 29, 5
+4: add. 7, 8, 27
+  b third
+5: addi 29, 29, 77
+  b third
+.balign 32
+third:
+  addi 29, 29, 1
+  cmplw 0, 7, 29
+  subf. 7, 8, 29
+  rlwinm 7, 7, 2, 12, 29
+  lwzx 9, 13, 7
+  mr 1, 9
+  add 8, 8, 1
+  nop
+  cmpwi 0, 8, 100
+  xor 29, 29, 8
+  blr
+.balign 16384
+.space 4096
+away:
+  .rept 32
+  nop
+  .endr
+  blr
+.balign 16384
+.space 4096
+further:
+  .rept 32
+  nop
+  .endr
+  blr
+";
+
 /// A loop of two pieces of code, long enough that the checks of its jumps fail many times, as each does when the sums
 /// of compiled code are added to the account.
 const TAKING_TURNS: &str = "
@@ -178,6 +265,26 @@ fn a_jump_to_the_counter_that_counts_goes_where_the_interpreter_does() {
 #[test]
 fn a_jump_to_another_page_follows_its_translation() {
     assert_all_same(MOVED_PAGE, &["ppc604-133", "ppc604-185", "ppc750-400"]);
+}
+
+#[test]
+fn lines_of_one_piece_of_code_may_be_written_anew_and_evicted() {
+    assert_all_same(LINES, &["ppc603-133", "ppc604-133", "ppc750-400"]);
+    let program = Program::new(LINES);
+    let parts: Vec<Limits> = [1, 7, 40, 97, 450]
+        .map(|cycles| Limits {
+            cycles,
+            ..Limits::NONE
+        })
+        .into();
+    for machine in ["ppc603-133", "ppc604-133"] {
+        let session = || program.session(machine, &[]);
+        assert_same(
+            machine,
+            &run_in_parts(session(), false, &parts),
+            &run(session(), true),
+        );
+    }
 }
 
 #[test]

@@ -485,3 +485,31 @@ pub enum Address {
     Number(u32),
     Register(Register),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::compiler::memory::CodeMemory;
+
+    /// A host may lack the instruction that swaps what it loads or stores.
+    #[test]
+    fn words_are_swapped_by_every_host() {
+        for movbe in [std::arch::is_x86_feature_detected!("movbe"), false] {
+            let mut memory = CodeMemory::new(0).expect("the host gives executable memory");
+            let mut e = Emitter::new(memory.next());
+            e.guest.movbe = movbe;
+            dynasm!(e.ops; .arch x64; mov rcx, rdi);
+            e.load_word(D);
+            dynasm!(e.ops; .arch x64; add edx, 1; mov rcx, rsi);
+            e.store_word(D);
+            dynasm!(e.ops; .arch x64; mov eax, edx; ret);
+            let code = memory.write(&e.finish());
+            // SAFETY: the code above.
+            let f: extern "sysv64" fn(*const u8, *mut u8) -> u32 =
+                unsafe { std::mem::transmute(code) };
+            let mut to = [0; 4];
+            assert_eq!(f([1, 2, 3, 4].as_ptr(), to.as_mut_ptr()), 0x0102_0305);
+            assert_eq!(to, [1, 2, 3, 5]);
+        }
+    }
+}
