@@ -57,7 +57,7 @@ const PARTS: usize = 1 << 19;
 const TARGETS: usize = 1 << 10;
 
 /// A store looks for code in pieces of this size: bits of a word for each page.
-const PIECE_SHIFT: u32 = 6;
+pub const PIECE_SHIFT: u32 = 6;
 
 /// All blocks.
 pub struct Blocks<P> {
@@ -82,7 +82,7 @@ pub struct Blocks<P> {
     /// The pieces whose stores an observer must see; empty without one.
     watched: Box<[u64]>,
     /// All together: what a store looks at.
-    either: Box<[u64]>,
+    either: Fixed<u64>,
 }
 
 const VALID: u64 = 1 << 33;
@@ -112,7 +112,7 @@ impl<P: Part> Blocks<P> {
             pieces: vec![0; ram >> 12].into_boxed_slice(),
             fetched: vec![0; ram >> 12].into_boxed_slice(),
             watched: Box::default(),
-            either: vec![0; ram >> 12].into_boxed_slice(),
+            either: vec![0; ram >> 12].into(),
         }
     }
 
@@ -294,6 +294,12 @@ impl<P: Part> Blocks<P> {
     pub fn holds(&self, pa: RamAddress, bytes: u32) -> bool {
         let either = self.either.get((pa >> 12) as usize);
         either.is_some_and(|&either| marked(either, pa, bytes))
+    }
+
+    /// What [`Blocks::holds`] looks at, for compiled code: for each page of RAM a bit for each [`PIECE_SHIFT`] piece.
+    #[must_use]
+    pub fn held(&self) -> *const u64 {
+        self.either.pointer().cast_const()
     }
 
     /// True if these bytes of RAM may be in an I-cache.

@@ -49,9 +49,16 @@ impl Processor {
         if pa as usize >= self.ram_size {
             return;
         }
-        let (now, attributes) = (self.now(), self.attributes(bits));
+        let stall = self.fetch_stall(pa, bits, self.now());
+        self.add_cycles(stall);
+    }
+
+    /// How many cycles the fetch of a line of RAM takes that begins at cycle `now`.
+    #[inline(always)]
+    pub(super) fn fetch_stall(&mut self, pa: u32, bits: u32, now: u64) -> u64 {
+        let attributes = self.attributes(bits);
         let account = &mut self.account;
-        let stall = match self.kind {
+        match self.kind {
             Kind::I486 => self
                 .memory
                 .fetch_unified(pa, attributes, self.forward, now, account),
@@ -59,8 +66,7 @@ impl Processor {
                 self.blocks.mark_fetched(pa);
                 self.memory.fetch(pa, attributes, now, account)
             }
-        };
-        self.add_cycles(stall);
+        }
     }
 
     /// Fetches the line of `linear`, if its page has a shortcut; with `UNCHANGED` only if the cache used the line last

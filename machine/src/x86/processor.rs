@@ -147,7 +147,7 @@ impl Processor {
             blocks: Box::new(Blocks::new(ram_size)),
             predictor: Predictor::new(config.branch.as_ref().map_or(0, |branch| branch.entries)),
             causes: CodeCauses::new(numbered(causes)),
-            compiler: Compiler::new(config.processors, config.core.kind),
+            compiler: Compiler::new(config.processors),
             time: 0,
             due: 0,
             instructions: 0,

@@ -1,6 +1,5 @@
 //! A host without a compiler: the interpreter runs all code.
 
-use crate::x86::config::Kind;
 use crate::x86::op::Op;
 use crate::x86::processor::Processor;
 
@@ -9,7 +8,7 @@ use crate::x86::processor::Processor;
 pub struct Compiler;
 
 impl Compiler {
-    pub(in crate::x86) fn new(_processors: u8, _kind: Kind) -> Self {
+    pub(in crate::x86) fn new(_processors: u8) -> Self {
         Compiler
     }
 

@@ -9,8 +9,9 @@ use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::calls::{SLOTS_MOST, packed};
 use super::code::{BYTES, Code, Kind, Site, Version};
-use super::emit::{DEADLINE, Emitter, FETCHED, Lookup};
+use super::emit::{DEADLINE, Emitter};
 use super::hot::run_compiled;
+use super::shape::Shape;
 use super::templates::{self, Gives, Template};
 use super::thunks::Thunks;
 use crate::engine::compiler::SITES;
@@ -23,6 +24,8 @@ use crate::x86::tlb::Tlb;
 
 mod edge;
 mod instruction;
+mod memory;
+mod predict;
 
 /// One op of a block that is being compiled.
 struct Item {
@@ -54,7 +57,7 @@ struct Block<'a> {
     thunks: Thunks,
     memory: &'a mut CodeMemory,
     sites: &'a mut Vec<Site>,
-    lookup: Lookup,
+    shape: Shape,
     /// What its ops so far count.
     accesses: u8,
     fetches: u8,
@@ -86,8 +89,8 @@ impl Processor {
         {
             return None;
         }
-        let lookup = self.lookup();
-        if !(2..16).contains(&lookup.rotation) {
+        let shape = self.shape();
+        if ![shape.data, shape.code].iter().all(|side| (2..16).contains(&side.rotation)) {
             return None;
         }
         let version = Version {
@@ -106,8 +109,7 @@ impl Processor {
         // SAFETY: the caller's.
         let items = unsafe { self.items(head) }?;
         if self.compiler.code.is_none() {
-            let older = self.memory.data.trees_of_four().is_some();
-            match Code::new(self.places(), &lookup, older) {
+            match Code::new(self.places(), &shape) {
                 Ok(code) => self.compiler.code = Some(code),
                 Err(error) => {
                     self.compiler.refused = Some(format!(
@@ -138,10 +140,10 @@ impl Processor {
             thunks: code.thunks,
             memory: &mut code.memory,
             sites: &mut code.sites,
-            lookup,
+            shape,
             accesses: 0,
             fetches: 0,
-            fetched: version.linear & !(lookup.line - 1),
+            fetched: version.linear & !(shape.line - 1),
             flags_held: false,
             branches: false,
             cold: Vec::new(),
@@ -174,19 +176,6 @@ impl Processor {
             (*head.add(1).cast_mut()).chain = run_compiled;
         }
         Some(number)
-    }
-
-    /// How compiled code finds pages and lines.
-    pub(super) fn lookup(&self) -> Lookup {
-        let (rotation, set_mask) = self.memory.data.places();
-        Lookup {
-            shortcuts: self.mmu.data.shortcut_mask(),
-            mark: self.mark,
-            tags: self.memory.data.tags().pointer() as usize,
-            rotation,
-            set_mask,
-            line: self.line,
-        }
     }
 
     /// The ops of the block, and what they become. `None`: few of them have templates.
@@ -341,17 +330,17 @@ impl Block<'_> {
             i32::from(op.issued),
         );
         let nowhere = Tlb::NOWHERE.cast_signed();
-        dynasm!(self.e.ops; .arch x64; cmp DWORD [rbx + FETCHED], nowhere; je =>slow);
-        let (tag_at, tag) = (self.lookup.tag_at(pa), self.lookup.tag(pa));
+        dynasm!(self.e.ops; .arch x64; cmp DWORD [rbx + self.shape.code.fetched()], nowhere; je =>slow);
+        let (tag_at, tag) = (self.shape.code.tag_at(pa), self.shape.code.tag(pa));
         self.e.tag(tag_at, tag, miss);
         self.e.bind(on);
         // SAFETY: an instruction stands behind a fetch.
         let next = unsafe { at.add(1) };
         let thunk = self.thunks.fetch;
         let (accesses, fetches, fetched) = (self.accesses, self.fetches, self.fetched);
-        let line = self.version.linear.wrapping_add(op.immediate) & !(self.lookup.line - 1);
+        let line = self.version.linear.wrapping_add(op.immediate) & !(self.shape.line - 1);
         // The whole line is asked for, from its first byte on.
-        let first = pa & !(self.lookup.line - 1);
+        let first = pa & !(self.shape.line - 1);
         self.cold.push(Box::new(move |b| {
             b.e.bind(slow);
             b.as_it_was(accesses, fetches, fetched, |b| {

@@ -19,16 +19,34 @@ pub struct Shared {
     pub until: u64,
     /// The head of the block that the interpreter goes on with, or null.
     pub next: *const Op,
-    /// RAM, and the cache's tags.
     pub ram: *mut u8,
-    pub tags: *const u32,
-    /// See [`crate::memory::Cache::trees_of_four`]; null, and not used, if the cache is another.
-    pub ways: *mut u8,
-    pub trees: *mut u64,
+    /// The lines that accesses look at, and, of a P6, those that fetches do.
+    pub data: Lines,
+    pub code: Lines,
+    /// See [`crate::engine::blocks::Blocks::held`].
+    pub held: *const u64,
     /// The look-up of jumps to different places.
     pub targets: *const Target,
     /// The flags of arithmetic: OF in bit 0, [`NO_HALF`], and from bit 8 on those that LAHF gives.
     pub flags: u64,
+}
+
+/// The lines of a cache.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Lines {
+    pub tags: *mut u32,
+    /// See [`crate::memory::Cache::trees`]; null, and not used, if the cache has none.
+    pub ways: *mut u8,
+    pub trees: *mut u64,
+}
+
+impl Lines {
+    const NONE: Lines = Lines {
+        tags: std::ptr::null_mut(),
+        ways: std::ptr::null_mut(),
+        trees: std::ptr::null_mut(),
+    };
 }
 
 // SAFETY: the pointers are of the same processor's blocks and memory. `enter` sets them anew whenever compiled code
@@ -41,9 +59,9 @@ impl Shared {
         until: 0,
         next: std::ptr::null(),
         ram: std::ptr::null_mut(),
-        tags: std::ptr::null(),
-        ways: std::ptr::null_mut(),
-        trees: std::ptr::null_mut(),
+        data: Lines::NONE,
+        code: Lines::NONE,
+        held: std::ptr::null(),
         targets: std::ptr::null(),
         flags: 0,
     };
@@ -171,10 +189,9 @@ impl Processor {
 pub(super) unsafe fn enter(p: &mut Processor, enter: usize, body: usize) -> *const Op {
     p.compiler.shared.counts = 0;
     p.compiler.shared.ram = p.memory.uncore.ram.pointer();
-    p.compiler.shared.tags = p.memory.data.tags().pointer();
-    if let Some((ways, trees)) = p.memory.data.trees_of_four() {
-        (p.compiler.shared.ways, p.compiler.shared.trees) = (ways, trees);
-    }
+    p.compiler.shared.data = Processor::lines(&p.memory.data);
+    p.compiler.shared.code = Processor::lines(&p.memory.instruction);
+    p.compiler.shared.held = p.blocks.held();
     let targets = p.compiler.code.as_ref().map(|code| code.targets.pointer());
     p.compiler.shared.targets = targets.unwrap_or(std::ptr::null_mut());
     p.compiler.shared.flags = hosts(p.registers.flags);
@@ -269,8 +286,8 @@ pub(super) unsafe extern "sysv64" fn fetch(p: *mut Processor, pa: u32, now: u64)
     // SAFETY: the caller's.
     unsafe {
         let p = &mut *p;
-        let attributes = p.attributes(0);
-        (p.memory).fetch_unified(pa, attributes, p.forward, now, &mut p.account)
+        let slots = u64::from(p.kind.slots());
+        p.fetch_stall(pa, 0, now / slots) * slots
     }
 }
 
@@ -284,7 +301,7 @@ impl Processor {
         let cleared = self.compiler.code.as_ref().map(|code| code.cleared);
         // SAFETY: the caller's.
         let version = unsafe { self.goes_on(head, site) };
-        let lookup = self.lookup();
+        let shape = self.shape();
         let Some(code) = &mut self.compiler.code else {
             unreachable!("compiled code runs");
         };
@@ -294,7 +311,7 @@ impl Processor {
         };
         if cleared == Some(code.cleared) {
             match site.kind {
-                Kind::Indirect => code.aim(number, &lookup),
+                Kind::Indirect => code.aim(number, &shape),
                 _ => code.link(site, number),
             }
         }

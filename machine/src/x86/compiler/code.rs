@@ -1,6 +1,6 @@
 //! Compiled code as it is kept: blocks, the places that lead to them, and what leads where.
 
-use super::emit::Lookup;
+use super::shape::Shape;
 use super::thunks::Thunks;
 use crate::engine::compiler::SITES;
 use crate::engine::compiler::memory::{CodeMemory, Slot};
@@ -152,8 +152,10 @@ pub struct Code {
 pub struct Places {
     /// The decoded blocks.
     pub blocks: usize,
-    /// The cache's tags.
-    pub tags: usize,
+    /// The tags of the caches.
+    pub tags: [usize; 2],
+    /// The predictor's buffer.
+    pub branches: usize,
     pub ram: usize,
     /// How often all decoded blocks were dropped.
     pub resets: u64,
@@ -163,10 +165,9 @@ pub struct Places {
 unsafe impl Send for Code {}
 
 impl Code {
-    /// `older`: see [`Thunks::write`].
-    pub fn new(places: Places, lookup: &Lookup, older: bool) -> std::io::Result<Box<Code>> {
-        let mut memory = CodeMemory::new(places.tags)?;
-        let thunks = Thunks::write(&mut memory, lookup, older);
+    pub fn new(places: Places, shape: &Shape) -> std::io::Result<Box<Code>> {
+        let mut memory = CodeMemory::new(places.tags[0])?;
+        let thunks = Thunks::write(&mut memory, shape);
         Ok(Box::new(Code {
             memory,
             thunks,
@@ -264,7 +265,7 @@ impl Code {
     }
 
     /// Jumps to different places find this block from now on.
-    pub fn aim(&mut self, to: u32, lookup: &Lookup) {
+    pub fn aim(&mut self, to: u32, shape: &Shape) {
         let next = *self.version(to);
         // SAFETY: it is valid, and so is its head.
         let head = unsafe { &*next.head };
@@ -274,10 +275,10 @@ impl Code {
                 key: Target::key(next.mark, head),
                 pa: next.pa,
                 delta: next.pa.wrapping_sub(next.linear),
-                place: next.linear >> 12 & lookup.shortcuts,
+                place: next.linear >> 12 & shape.code.shortcuts,
                 load: Shortcut::wanted(next.linear, 1, next.mark),
-                tag_at: lookup.tag_at(next.pa),
-                tag: lookup.tag(next.pa),
+                tag_at: shape.code.tag_at(next.pa),
+                tag: shape.code.tag(next.pa),
                 code: next.body,
             };
             self.targets[next.eip as usize % TARGETS] = target;

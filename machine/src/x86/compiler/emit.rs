@@ -13,13 +13,14 @@ use std::mem::offset_of;
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::calls::{NO_HALF, Shared};
+use super::calls::{Lines, NO_HALF, Shared};
 use super::hot::Compiler;
+use super::shape::{Access, READABLE, Shape, Side};
 use crate::engine::compiler::assembler::Assembler;
 use crate::x86::op::Op;
 use crate::x86::processor::Processor;
 use crate::x86::registers::{Registers, gpr as number};
-use crate::x86::tlb::{Shortcut, Tlb};
+use crate::x86::tlb::Shortcut;
 
 /// Two of the free registers.
 pub const C: u8 = 1;
@@ -44,13 +45,9 @@ pub fn gpr(register: u8) -> i32 {
 
 pub const TIME: i32 = offset_of!(Processor, time) as i32;
 pub const WROTE: i32 = offset_of!(Processor, wrote) as i32;
+pub const MISPREDICTED: i32 = offset_of!(Processor, mispredicted) as i32;
 pub const DEADLINE: i32 = (offset_of!(Processor, running)
     + offset_of!(crate::computer::Running<Processor>, deadline)) as i32;
-
-/// The data TLB, which an i486 also fetches by.
-const TLB: usize = offset_of!(Processor, mmu) + offset_of!(crate::x86::mmu::Mmu, data);
-pub const FETCHED: i32 = (TLB + Tlb::FETCHED) as i32;
-const SHORTCUTS: usize = TLB + Tlb::SHORTCUTS;
 
 /// The distance of a field of [`Shared`] in the processor.
 pub const fn shared(field: usize) -> i32 {
@@ -67,37 +64,6 @@ pub const RETURNS: (i32, i32) = {
     let (top, addresses) = crate::pipeline::Returns::<8>::PARTS;
     ((AT + top) as i32, (AT + addresses) as i32)
 };
-
-/// The shortcut in this place.
-pub fn shortcut(place: u32, field: usize) -> i32 {
-    (SHORTCUTS + place as usize * size_of::<Shortcut>() + field) as i32
-}
-
-/// Where an access finds the shortcut of its page, and the tag of its line.
-#[derive(Clone, Copy)]
-pub struct Lookup {
-    /// See [`Tlb::shortcut_mask`].
-    pub shortcuts: u32,
-    /// See [`Shortcut::mark`].
-    pub mark: u32,
-    /// The cache's tags, and how the place of one follows from an address: [`crate::memory::Cache::places`].
-    pub tags: usize,
-    pub rotation: u32,
-    pub set_mask: u32,
-    pub line: u32,
-}
-
-impl Lookup {
-    /// Where the tag of the line used last in the set of `pa` is.
-    pub fn tag_at(&self, pa: u32) -> usize {
-        self.tags + 4 * (pa.rotate_right(self.rotation) & self.set_mask) as usize
-    }
-
-    /// What it is if that is the line of `pa`, all of which has come.
-    pub fn tag(&self, pa: u32) -> u32 {
-        pa & !(self.line - 1) | crate::memory::cache::VALID
-    }
-}
 
 /// An operand that is no memory.
 #[derive(Clone, Copy, Debug)]
@@ -359,16 +325,17 @@ impl Emitter {
 
     /// `ecx`, a linear address := where it lies in RAM, if its page has a shortcut for this access. Otherwise on to
     /// `slow`.
-    pub fn page(&mut self, lookup: &Lookup, bytes: u32, store: bool, slow: DynamicLabel) {
+    pub fn page(&mut self, shape: &Shape, bytes: u32, store: bool, slow: DynamicLabel) {
         let field = if store {
             offset_of!(Shortcut, store)
         } else {
             offset_of!(Shortcut, load)
         };
         const { assert!(size_of::<Shortcut>() == 16) };
-        let places = (lookup.shortcuts << 4).cast_signed();
+        let side = &shape.data;
+        let places = (side.shortcuts << 4).cast_signed();
         let page = (0xffff_f000 | (bytes - 1)).cast_signed();
-        let mark = lookup.mark.cast_signed();
+        let mark = shape.mark.cast_signed();
         dynasm!(self.ops; .arch x64
             ; mov eax, ecx
             ; mov edx, ecx
@@ -380,19 +347,19 @@ impl Emitter {
             dynasm!(self.ops; .arch x64; or edx, mark);
         }
         dynasm!(self.ops; .arch x64
-            ; cmp edx, [rbx + rax + shortcut(0, field)]
+            ; cmp edx, [rbx + rax + side.shortcut(0, field)]
             ; jne =>slow
-            ; add ecx, [rbx + rax + shortcut(0, offset_of!(Shortcut, delta))]
+            ; add ecx, [rbx + rax + side.shortcut(0, offset_of!(Shortcut, delta))]
         );
     }
 
     /// `rax` := where the tag is of the line used last in the set of `ecx`, an address in RAM. `edx` := what it is if
     /// that is the line of `ecx`.
-    pub fn set_of(&mut self, lookup: &Lookup) {
-        let line = -(lookup.line as i32);
+    pub fn set_of(&mut self, side: &Side) {
+        let line = side.line_mask();
         // Tags have four bytes.
-        let mask = (lookup.set_mask << 2).cast_signed();
-        let right = lookup.rotation as i8 - 2;
+        let mask = (side.set_mask << 2).cast_signed();
+        let right = side.rotation as i8 - 2;
         dynasm!(self.ops; .arch x64; mov eax, ecx);
         if right > 0 {
             dynasm!(self.ops; .arch x64; shr eax, BYTE right);
@@ -403,15 +370,24 @@ impl Emitter {
             ; mov edx, ecx
             ; and eax, mask
             ; and edx, line
-            ; add rax, [rbx + TAGS]
+            ; add rax, [rbx + side.lines(offset_of!(Lines, tags))]
             ; add edx, 1
         );
     }
 
     /// On to `slow`, unless the cache used the line of `ecx`, an address in RAM, last in its set.
-    pub fn line(&mut self, lookup: &Lookup, slow: DynamicLabel) {
-        self.set_of(lookup);
-        dynasm!(self.ops; .arch x64; cmp edx, [rax]; jne =>slow);
+    pub fn line(&mut self, shape: &Shape, slow: DynamicLabel) {
+        self.set_of(&shape.data);
+        match shape.memory {
+            Access::Through => dynasm!(self.ops; .arch x64; cmp edx, [rax]; jne =>slow),
+            Access::Back => self.differs(READABLE, slow),
+        }
+    }
+
+    /// On to `slow`, unless the tag at `rax` is `edx` but for these bits.
+    pub fn differs(&mut self, except: u32, slow: DynamicLabel) {
+        let bits = (!except).cast_signed();
+        dynasm!(self.ops; .arch x64; xor edx, [rax]; test edx, bits; jne =>slow);
     }
 
     /// `edx` := so many bytes at `ecx` in RAM.
@@ -423,14 +399,21 @@ impl Emitter {
         }
     }
 
+    /// So many bytes at `ecx` in RAM := `edx`.
+    pub fn store(&mut self, bytes: u32) {
+        match bytes {
+            1 => dynasm!(self.ops; .arch x64; mov [r15 + rcx], dl),
+            2 => dynasm!(self.ops; .arch x64; mov [r15 + rcx], dx),
+            _ => dynasm!(self.ops; .arch x64; mov [r15 + rcx], edx),
+        }
+    }
+
     /// Jumps on to `slow`, unless the tag in this place is this one.
     pub fn tag(&mut self, at: usize, tag: u32, slow: DynamicLabel) {
         let (at, tag) = (at as i64, tag.cast_signed());
         dynasm!(self.ops; .arch x64; mov rax, QWORD at; cmp DWORD [rax], tag; jne =>slow);
     }
 }
-
-pub const TAGS: i32 = shared(offset_of!(Shared, tags));
 
 /// An operation on one operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,6 @@ use crate::engine::compiler::pays::Pays;
 use crate::engine::compiler::{FEW, GONE_TO, MOST, PERIOD};
 use crate::x86::blocks::COMPILED;
 use crate::x86::chain::Here;
-use crate::x86::config::Kind;
 use crate::x86::op::Op;
 use crate::x86::processor::Processor;
 use crate::x86::registers::{Segment, segment};
@@ -65,9 +64,9 @@ impl Default for Compiler {
 
 impl Compiler {
     /// Nothing is compiled yet. Of several processors, nothing will be.
-    pub(in crate::x86) fn new(processors: u8, kind: Kind) -> Self {
+    pub(in crate::x86) fn new(processors: u8) -> Self {
         Compiler {
-            seen: (processors == 1 && kind == Kind::I486).then_some(SEEN),
+            seen: (processors == 1).then_some(SEEN),
             ..Compiler::default()
         }
     }
@@ -114,7 +113,7 @@ impl Compiler {
 impl Processor {
     /// Compiles blocks that were seen so often from now on.
     pub(in crate::x86) fn set_compiled(&mut self, seen: Option<u32>) {
-        let able = self.config.processors == 1 && self.kind == Kind::I486;
+        let able = self.config.processors == 1;
         self.compiler.seen = seen.filter(|_| able);
         self.compiler.most = if seen == Some(1) { FEW } else { MOST };
         self.compiler.left = 1;
@@ -134,7 +133,8 @@ impl Processor {
     pub(super) fn places(&self) -> Places {
         Places {
             blocks: self.blocks.pointer() as usize,
-            tags: self.memory.data.tags().pointer() as usize,
+            tags: [&self.memory.data, &self.memory.instruction].map(|c| c.tags().pointer() as usize),
+            branches: self.predictor.pointer().map_or(0, |entries| entries as usize),
             ram: self.memory.uncore.ram.pointer() as usize,
             resets: self.blocks.resets(),
         }
@@ -174,6 +174,7 @@ impl Processor {
             && self.paging
             && self.caches_on
             && !self.noting
+            && !self.window.is_open()
             && !self.sanitized
             && (cs.base, cs.limit) == (0, u32::MAX)
             && self.registers.segment(segment::SS).big()

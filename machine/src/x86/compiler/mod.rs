@@ -15,8 +15,8 @@
 //! blocks lead to each other. A block that a store drops takes its code with it, before anything else of it runs: the
 //! store ends compiled code.
 //!
-//! Compiled code is for an i486 that runs flat segments of 32 bits with paging and the cache on, alone and without
-//! observers. Everything else is the interpreter's.
+//! Compiled code is for a processor that runs flat segments of 32 bits with paging and the cache on, alone and without
+//! observers. Everything else is the interpreter's. In what an i486 and a P6 differ, [`shape`] says.
 //!
 //! [`PERIOD`]: crate::engine::compiler::PERIOD
 
@@ -30,6 +30,8 @@ mod code;
 mod emit;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod hot;
+#[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
+mod shape;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod templates;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]

@@ -11,12 +11,15 @@ use std::mem::offset_of;
 
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
-use super::calls::{self, Shared};
-use super::emit::{Emitter, GUESTS, Lookup, TAGS, TIME, X86, gpr, shared};
+use super::calls::{self, Lines, Shared};
+use super::emit::{Emitter, GUESTS, MISPREDICTED, TIME, X86, gpr, shared};
+use super::shape::{Access, Prediction, READABLE, Shape, Side, WRITABLE};
+use crate::engine::blocks::PIECE_SHIFT;
 use crate::engine::compiler::memory::CodeMemory;
 use crate::engine::compiler::thunks::{self, Guest, call_rust};
-use crate::memory::cache::tree_path;
+use crate::memory::cache::{DIRTY, tree_path};
 use crate::x86::access::{Byte, Double, Word};
+use crate::x86::predictor::Entry;
 
 /// Where the thunks are.
 #[derive(Clone, Copy, Debug)]
@@ -35,14 +38,32 @@ pub struct Thunks {
     /// The same, where the block that follows has been entered: its line has been fetched, which took long.
     pub entered: usize,
     /// Called: a load from the address `ecx` in RAM, by an op before whose end its block issues `eax` slots, waits. The
-    /// guest's registers, and `ecx`, stay.
+    /// guest's registers, and `ecx`, stay. With [`Access::Back`]: ZF is set if the cache holds the line, and it becomes
+    /// the one used last in its set; otherwise nothing is changed.
     pub load: usize,
     /// The same for the fetch of a line.
     pub fetch: usize,
     /// The same for a store of `edx`, of 1, 2 and 4 bytes, which is done.
     pub store: [usize; 3],
+    /// Called, with [`Access::Back`]: ZF is set if the line of `ecx` is at hand for a store, and no code is there; then
+    /// it is modified, and the one used last in its set. Otherwise nothing is changed. Keeps all but `rax` and `rdx`.
+    pub own: usize,
+    /// Called, by what a branch has done: the branch at `edx`, whose place in the predictor's buffer is at `rax`, has
+    /// the target `ecx`. Keeps all but `rax` and `rdx`.
+    pub branched: [usize; 3],
     /// Where compiled code leaves; what is next is in [`Shared::next`].
     pub leave: usize,
+}
+
+/// What a branch that is predicted has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branched {
+    /// It has a condition, and has not jumped.
+    Not,
+    /// It has a condition, and has jumped.
+    Taken,
+    /// It has jumped to one of different places.
+    Anywhere,
 }
 
 impl Thunks {
@@ -99,52 +120,61 @@ impl Emitter {
         );
     }
 
-    /// For a thunk that is called with an address in RAM in `ecx`: if the cache of four ways holds the line, but has
-    /// not used it last in its set, it has from now on, and the thunk returns. Keeps all but `rax` and `rdx`. Otherwise
-    /// goes on behind this, with `eax` as it was.
-    fn use_older(&mut self, lookup: &Lookup) {
+    /// For a thunk that is called with an address in RAM in `ecx`: if the cache holds the line, but has not used it last
+    /// in its set, it has from now on, and the thunk returns with ZF set. Keeps all but `rax` and `rdx`. Otherwise goes
+    /// on behind this, with `eax` as it was. `except`: the bits of a tag that do not matter. `set`: those that the line
+    /// gets.
+    fn use_older(&mut self, side: &Side, except: u32, set: u32) {
+        if side.ways == 1 {
+            return;
+        }
+        let (except, set) = ((!except).cast_signed(), set.cast_signed());
+        let (found, absent) = (self.label(), self.label());
         dynasm!(self.ops; .arch x64; push rax);
-        self.set_of(lookup);
+        self.set_of(side);
+        dynasm!(self.ops; .arch x64; push rcx; push rsi);
+        for way in 1..side.ways as i32 {
+            dynasm!(self.ops; .arch x64
+                ; mov ecx, way
+                ; mov esi, [rax + 4 * way]
+                ; and esi, except
+                ; cmp esi, edx
+                ; je =>found
+            );
+        }
         dynasm!(self.ops; .arch x64
-            ; push rcx
-            ; mov ecx, 1
-            ; cmp edx, [rax + 4]
-            ; je >found
-            ; mov ecx, 2
-            ; cmp edx, [rax + 8]
-            ; je >found
-            ; mov ecx, 3
-            ; cmp edx, [rax + 12]
-            ; je >found
+            ; pop rsi
             ; pop rcx
             ; pop rax
-            ; jmp >absent
+            ; jmp =>absent
             ; trees:
         );
         // What stays of a set's tree when a way of it is used, and what is new.
-        for way in 0..4 {
-            let (bits, away) = tree_path(way, 4);
+        for way in 0..side.ways as usize {
+            let (bits, away) = tree_path(way, side.ways as usize);
             dynasm!(self.ops; .arch x64; .u32 !bits as u32; .u32 away as u32);
         }
+        // A set has so many items of the tags, and eight bytes of the trees.
+        let tree = 3 - side.ways.trailing_zeros() as i8;
         dynasm!(self.ops; .arch x64
-            ; found:
-            ; push rsi
+            ; =>found
             ; push rdi
             // The tags change places, and so do the ways.
             ; mov esi, [rax]
+            ; mov edx, [rax + rcx * 4]
+            ; or edx, set
             ; mov [rax], edx
             ; mov [rax + rcx * 4], esi
-            ; sub rax, [rbx + TAGS]
+            ; sub rax, [rbx + side.lines(offset_of!(Lines, tags))]
             ; shr eax, 2
-            ; mov rdi, [rbx + shared(offset_of!(Shared, ways))]
+            ; mov rdi, [rbx + side.lines(offset_of!(Lines, ways))]
             ; add rdi, rax
             ; movzx edx, BYTE [rdi + rcx]
             ; movzx esi, BYTE [rdi]
             ; mov [rdi], dl
             ; mov [rdi + rcx], sil
-            // A set has four items of the tags, and eight bytes of the trees.
-            ; add eax, eax
-            ; add rax, [rbx + shared(offset_of!(Shared, trees))]
+            ; shl eax, BYTE tree
+            ; add rax, [rbx + side.lines(offset_of!(Lines, trees))]
             ; lea rdi, [<trees]
             ; mov ecx, [rdi + rdx * 8]
             ; and ecx, [rax]
@@ -154,15 +184,109 @@ impl Emitter {
             ; pop rsi
             ; pop rcx
             ; add rsp, 8
+            ; xor eax, eax
             ; ret
-            ; absent:
+            ; =>absent
         );
+    }
+
+    /// The thunk returns with ZF clear.
+    fn no(&mut self) {
+        dynasm!(self.ops; .arch x64; or eax, 1; ret);
+    }
+
+    /// For [`Thunks::own`].
+    fn own(&mut self, side: &Side) {
+        const PIECE: i8 = PIECE_SHIFT as i8;
+        let (no, older) = (self.label(), self.label());
+        dynasm!(self.ops; .arch x64
+            ; mov eax, ecx
+            ; shr eax, 12
+            ; mov rdx, [rbx + shared(offset_of!(Shared, held))]
+            ; mov rdx, [rdx + rax * 8]
+            ; mov eax, ecx
+            ; shr eax, PIECE
+            ; bt rdx, rax
+            ; jc =>no
+        );
+        self.set_of(side);
+        self.differs(WRITABLE, older);
+        dynasm!(self.ops; .arch x64
+            ; or DWORD [rax], DIRTY as i32
+            ; xor eax, eax
+            ; ret
+            ; =>older
+        );
+        self.use_older(side, WRITABLE, DIRTY);
+        self.bind(no);
+        self.no();
+    }
+
+    /// For [`Thunks::branched`]: what [`crate::x86::predictor::Predictor::predicts`] does.
+    fn branched(&mut self, prediction: Option<&Prediction>, branched: Branched) {
+        const TARGET: i32 = offset_of!(Entry, target) as i32;
+        const BRANCH: i32 = offset_of!(Entry, branch) as i32;
+        const COUNTER: i32 = offset_of!(Entry, counter) as i32;
+        const SUREST: i8 = Entry::SUREST as i8;
+        const NEW: i8 = Entry::NEW as i8;
+        let (absent, wrong) = (self.label(), self.label());
+        dynasm!(self.ops; .arch x64
+            ; cmp BYTE [rax + COUNTER], SUREST
+            ; ja =>absent
+            ; cmp [rax + BRANCH], edx
+            ; jne =>absent
+            ; movzx edx, BYTE [rax + COUNTER]
+        );
+        match branched {
+            Branched::Not => dynasm!(self.ops; .arch x64
+                ; sub edx, 1
+                ; jb >right
+                ; mov [rax + COUNTER], dl
+                ; jnz =>wrong
+                ; right:
+                ; ret
+                ; =>absent
+                ; cmp ecx, edx
+                ; jbe =>wrong
+                ; ret
+            ),
+            _ => dynasm!(self.ops; .arch x64
+                ; cmp [rax + TARGET], ecx
+                ; mov [rax + TARGET], ecx
+                ; jne >other
+                ; cmp edx, NEW.into()
+                ; jb >other
+                ; mov BYTE [rax + COUNTER], SUREST
+                ; ret
+                ; other:
+                ; cmp edx, SUREST.into()
+                ; adc edx, 0
+                ; mov [rax + COUNTER], dl
+                ; jmp =>wrong
+                ; =>absent
+                ; mov [rax + BRANCH], edx
+                ; mov [rax + TARGET], ecx
+                ; mov BYTE [rax + COUNTER], NEW
+            ),
+        }
+        if branched == Branched::Taken {
+            dynasm!(self.ops; .arch x64; cmp ecx, edx; ja =>wrong; ret);
+        }
+        self.bind(wrong);
+        self.mispredict(prediction);
+        dynasm!(self.ops; .arch x64; ret);
+    }
+
+    /// A branch was predicted wrongly.
+    pub fn mispredict(&mut self, prediction: Option<&Prediction>) {
+        let penalty = prediction.map_or(0, |prediction| prediction.penalty);
+        dynasm!(self.ops; .arch x64; add r13, penalty; add QWORD [rbx + MISPREDICTED], 1);
     }
 }
 
 impl Thunks {
-    /// Writes them. `older`: the cache is one that [`Emitter::use_older`] knows.
-    pub fn write(memory: &mut CodeMemory, lookup: &Lookup, older: bool) -> Thunks {
+    /// Writes them.
+    pub fn write(memory: &mut CodeMemory, shape: &Shape) -> Thunks {
         let enter = thunks::enter::<X86>(memory);
         let leave = thunks::leave::<X86>(memory);
         let go = thunks::goes_on::<X86>(memory, calls::go as *const () as usize);
@@ -170,16 +294,20 @@ impl Thunks {
         let stay = thunks::leaves::<X86>(memory, calls::stay as *const () as usize, leave);
         let rest = thunks::leaves::<X86>(memory, calls::rest as *const () as usize, leave);
         let alone = thunks::may_leave::<X86>(memory, calls::alone as *const () as usize, leave);
-        let mut reads = |function: usize| {
-            thunks::write(memory, |e: &mut Emitter| {
-                if older {
-                    e.use_older(lookup);
-                }
-                e.call_access(function, false);
-            })
-        };
-        let load = reads(calls::load as *const () as usize);
-        let fetch = reads(calls::fetch as *const () as usize);
+        let fetch = thunks::write(memory, |e: &mut Emitter| {
+            e.use_older(&shape.code, 0, 0);
+            e.call_access(calls::fetch as *const () as usize, false);
+        });
+        let load = thunks::write(memory, |e: &mut Emitter| match shape.memory {
+            Access::Through => {
+                e.use_older(&shape.data, 0, 0);
+                e.call_access(calls::load as *const () as usize, false);
+            }
+            Access::Back => {
+                e.use_older(&shape.data, READABLE, 0);
+                e.no();
+            }
+        });
         let stores = [
             calls::store::<Byte> as *const () as usize,
             calls::store::<Word> as *const () as usize,
@@ -187,6 +315,12 @@ impl Thunks {
         ];
         let store = stores
             .map(|function| thunks::write(memory, |e: &mut Emitter| e.call_access(function, true)));
+        let own = thunks::write(memory, |e: &mut Emitter| e.own(&shape.data));
+        let branched = [Branched::Not, Branched::Taken, Branched::Anywhere].map(|branched| {
+            thunks::write(memory, |e: &mut Emitter| {
+                e.branched(shape.predictor.as_ref(), branched);
+            })
+        });
         memory.keep();
         Thunks {
             enter,
@@ -198,6 +332,8 @@ impl Thunks {
             load,
             fetch,
             store,
+            own,
+            branched,
             leave,
         }
     }

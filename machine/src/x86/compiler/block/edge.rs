@@ -13,7 +13,7 @@ use super::Block;
 use crate::x86::compiler::calls::Shared;
 use crate::x86::compiler::calls::packed;
 use crate::x86::compiler::code::{Kind, TARGET_SHIFT, TARGETS, Target};
-use crate::x86::compiler::emit::{FETCHED, UNTIL, WROTE, shared, shortcut};
+use crate::x86::compiler::emit::{UNTIL, WROTE, shared};
 use crate::x86::op::Op;
 use crate::x86::tlb::{Shortcut, Tlb};
 
@@ -36,7 +36,7 @@ impl Block<'_> {
         let version = self.version;
         let linear = target.wrapping_add(version.linear.wrapping_sub(version.eip));
         let same_page = (linear ^ version.linear) & !0xfff == 0;
-        let fetches = if !jump && linear & !(self.lookup.line - 1) == self.fetched {
+        let fetches = if !jump && linear & !(self.shape.line - 1) == self.fetched {
             Fetches::Nothing
         } else if jump && same_page {
             Fetches::Again
@@ -64,28 +64,29 @@ impl Block<'_> {
         let fetched = u8::from(fetches != Fetches::Nothing);
         self.account(more, fetched);
         let (slow, miss) = (self.e.label(), self.e.label());
-        let shortcut_place = linear >> 12 & self.lookup.shortcuts;
+        let code = self.shape.code;
+        let shortcut_place = linear >> 12 & self.shape.code.shortcuts;
         dynasm!(self.e.ops; .arch x64; cmp r13, [rbx + UNTIL]; jae =>slow);
-        let (tag_at, tag) = (self.lookup.tag_at(pa), self.lookup.tag(pa));
+        let (tag_at, tag) = (self.shape.code.tag_at(pa), self.shape.code.tag(pa));
         match fetches {
             Fetches::Nothing => {}
             Fetches::Again => {
                 let nowhere = Tlb::NOWHERE.cast_signed();
-                dynasm!(self.e.ops; .arch x64; cmp DWORD [rbx + FETCHED], nowhere; je =>slow);
+                dynasm!(self.e.ops; .arch x64; cmp DWORD [rbx + code.fetched()], nowhere; je =>slow);
                 self.e.tag(tag_at, tag, miss);
             }
             Fetches::Page => {
                 let place = shortcut_place;
-                let wanted = Shortcut::wanted(linear, 1, self.lookup.mark).cast_signed();
+                let wanted = Shortcut::wanted(linear, 1, self.shape.mark).cast_signed();
                 let delta = pa.wrapping_sub(linear).cast_signed();
-                let at = |field| shortcut(place, field);
+                let at = |field| code.shortcut(place, field);
                 dynasm!(self.e.ops; .arch x64
                     ; cmp DWORD [rbx + at(offset_of!(Shortcut, load))], DWORD wanted
                     ; jne =>slow
                     ; cmp DWORD [rbx + at(offset_of!(Shortcut, delta))], DWORD delta
                     ; jne =>slow
                 );
-                dynasm!(self.e.ops; .arch x64; mov DWORD [rbx + FETCHED], place.cast_signed());
+                dynasm!(self.e.ops; .arch x64; mov DWORD [rbx + code.fetched()], place.cast_signed());
                 self.e.tag(tag_at, tag, miss);
             }
         }
@@ -144,12 +145,13 @@ impl Block<'_> {
         let (slow, other, miss) = (self.e.label(), self.e.label(), self.e.label());
         let (known, elsewhere) = (self.e.label(), self.e.label());
         // SAFETY: the head of the block that is compiled.
-        let key = unsafe { Target::key(self.lookup.mark, &*self.version.head) }.cast_signed();
+        let key = unsafe { Target::key(self.shape.mark, &*self.version.head) }.cast_signed();
         let (eip, delta) = (
             self.version.eip,
             self.version.pa.wrapping_sub(self.version.linear),
         );
         let last = TARGETS as i32 - 1;
+        let code = self.shape.code;
         let nowhere = Tlb::NOWHERE.cast_signed();
         dynasm!(self.e.ops; .arch x64
             ; cmp r13, [rbx + UNTIL]
@@ -168,7 +170,7 @@ impl Block<'_> {
             ; jnz =>other
             ; cmp DWORD [rax + offset_of!(Target, delta) as i32], delta.cast_signed()
             ; jne =>slow
-            ; cmp DWORD [rbx + FETCHED], nowhere
+            ; cmp DWORD [rbx + code.fetched()], nowhere
             ; je =>slow
             ; mov rdx, [rax + offset_of!(Target, tag_at) as i32]
             ; mov edx, [rdx]
@@ -180,17 +182,17 @@ impl Block<'_> {
             ; mov edx, [rax + offset_of!(Target, place) as i32]
             ; shl edx, 4
             ; mov ecx, [rax + offset_of!(Target, load) as i32]
-            ; cmp ecx, [rbx + rdx + shortcut(0, offset_of!(Shortcut, load))]
+            ; cmp ecx, [rbx + rdx + code.shortcut(0, offset_of!(Shortcut, load))]
             ; jne =>elsewhere
             ; mov ecx, [rax + offset_of!(Target, delta) as i32]
-            ; cmp ecx, [rbx + rdx + shortcut(0, offset_of!(Shortcut, delta))]
+            ; cmp ecx, [rbx + rdx + code.shortcut(0, offset_of!(Shortcut, delta))]
             ; jne =>elsewhere
             ; mov rcx, [rax + offset_of!(Target, tag_at) as i32]
             ; mov ecx, [rcx]
             ; cmp ecx, [rax + offset_of!(Target, tag) as i32]
             ; jne =>elsewhere
             ; shr edx, 4
-            ; mov [rbx + FETCHED], edx
+            ; mov [rbx + code.fetched()], edx
             ; jmp =>known
         );
         let (accesses, fetches, fetched) = (self.accesses, self.fetches, self.fetched);

@@ -7,21 +7,15 @@
 
 use std::rc::Rc;
 
-use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
+use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
 use super::{Block, Item};
-use crate::x86::clocks;
-use crate::x86::compiler::calls::packed;
-use crate::x86::compiler::code::Kind;
 use crate::x86::compiler::emit::{
-    Binary, C, D, Emitter, Given, RETURNS, STACK, Unary, Value, host,
+    Binary, C, D, Emitter, Given, STACK, Unary, Value, host,
 };
 use crate::x86::compiler::templates::{By, Place, Source, Template};
 use crate::x86::op::Op;
 use crate::x86::registers::gpr;
-
-/// What follows from a value in `edx`.
-type Tail = Rc<dyn Fn(&mut Emitter)>;
 
 impl Source {
     /// One that is no memory.
@@ -85,18 +79,18 @@ impl Block<'_> {
             Template::Shift { number, to, by } => self.shift(number, host(to), by, live),
             Template::Multiply { to, from, with } => {
                 let with = with.value();
-                let tail = move |e: &mut Emitter| multiply(e, host(to), with, live);
+                let counts = self.shape.counts_bits;
+                let tail = move |e: &mut Emitter| multiply(e, host(to), with, counts, live);
                 match from {
                     Place::Register(from) => {
                         let from = host(from);
                         dynasm!(self.e.ops; .arch x64; mov edx, Rd(from));
                         tail(&mut self.e);
-                        self.late(item, 0);
                     }
-                    Place::Memory => {
-                        self.load(item, op, 4, Rc::new(tail), true);
-                        self.late(item, 0);
-                    }
+                    Place::Memory => self.load(item, op, 4, Rc::new(tail), true),
+                }
+                if counts {
+                    self.late(item, 0);
                 }
             }
             Template::Push { from } => {
@@ -167,10 +161,13 @@ impl Block<'_> {
                 }
                 let taken = self.e.label();
                 self.e.jump_if(condition, taken);
-                let end = self.end();
+                let (end, more) = (self.end(), self.shape.taken);
+                let target = end.wrapping_add(op.immediate);
+                self.predict(op, target, false);
                 self.edge(item.op, end, false, 0);
                 self.e.bind(taken);
-                self.edge(item.op, end.wrapping_add(op.immediate), true, clocks::TAKEN);
+                self.predict(op, target, true);
+                self.edge(item.op, target, true, more);
             }
             Template::Jump => self.edge(item.op, self.end().wrapping_add(op.immediate), true, 0),
             Template::Call => {
@@ -182,24 +179,27 @@ impl Block<'_> {
             Template::JumpTo { from } => {
                 self.target(item, op, from);
                 dynasm!(self.e.ops; .arch x64; mov ecx, edx);
+                self.predict_target(op);
                 self.indirect(item.op);
             }
             Template::CallTo { from } => {
                 let (slow, stack) = (self.e.label(), STACK);
                 self.stay_cold(item, slow);
                 // What is pushed must be sure to reach memory, before the target is loaded.
-                let lookup = self.lookup;
+                let shape = self.shape;
                 dynasm!(self.e.ops; .arch x64; lea ecx, [Rq(stack) - 4]);
-                self.e.page(&lookup, 4, true, slow);
+                self.e.page(&shape, 4, true, slow);
                 self.target(item, op, from);
                 dynasm!(self.e.ops; .arch x64; sub rsp, 8; push rdx);
-                let never = self.e.label();
+                // Then only the line is not at hand. The op can load its target again: that changes nothing.
+                let absent = self.e.label();
                 self.cold.push(Box::new(move |b| {
-                    b.e.bind(never);
-                    dynasm!(b.e.ops; .arch x64; ud2);
+                    b.e.bind(absent);
+                    dynasm!(b.e.ops; .arch x64; add rsp, 16; jmp =>slow);
                 }));
-                self.call(op, never);
+                self.call(op, absent);
                 dynasm!(self.e.ops; .arch x64; pop rcx; add rsp, 8);
+                self.predict_target(op);
                 self.indirect(item.op);
             }
             Template::Back => {
@@ -208,13 +208,14 @@ impl Block<'_> {
                 self.last_load(item, op, 4);
                 let bytes = 4_u32.wrapping_add(op.immediate).cast_signed();
                 dynasm!(self.e.ops; .arch x64; lea Rd(stack), [Rq(stack) + bytes]; mov ecx, edx);
+                self.predict_return();
                 self.indirect(item.op);
             }
         }
     }
 
     /// EIP behind the block.
-    fn end(&self) -> u32 {
+    pub(super) fn end(&self) -> u32 {
         self.version.eip.wrapping_add(self.version.length)
     }
 
@@ -299,214 +300,6 @@ impl Block<'_> {
             }
         }
     }
-
-    /// The op of `item`, which has taken time, is done: the rest of the block may have to run one instruction after
-    /// another. `more`: accesses of the op that are not counted yet.
-    fn late(&mut self, item: &Item, more: u8) {
-        let late = self.e.label();
-        self.on_time(late);
-        self.rest_cold(item, late, more);
-    }
-
-    /// Behind the block's code, at `late`: the rest of the block from the next op on.
-    fn rest_cold(&mut self, item: &Item, late: DynamicLabel, more: u8) {
-        let (accesses, fetches, fetched) = (self.accesses + more, self.fetches, self.fetched);
-        // SAFETY: the op is not the last one of its block.
-        let next = unsafe { item.op.add(1) };
-        self.cold.push(Box::new(move |b| {
-            b.e.bind(late);
-            b.as_it_was(accesses, fetches, fetched, |b| {
-                b.site(next, Kind::Rest { check: true }, 0);
-                let rest = b.thunks.rest;
-                b.e.jump_to(rest);
-            });
-        }));
-    }
-
-    /// Behind the block's code, at `slow`: the op runs by its chain.
-    fn stay_cold(&mut self, item: &Item, slow: DynamicLabel) {
-        let (op, accesses, fetches, fetched) = (item.op, self.accesses, self.fetches, self.fetched);
-        self.cold.push(Box::new(move |b| {
-            b.e.bind(slow);
-            b.as_it_was(accesses, fetches, fetched, |b| b.stay(op));
-        }));
-    }
-
-    /// Behind the block's code, at `slow`: the op runs by its function, and then what is at `on`. `own`: accesses that
-    /// it would have counted.
-    fn alone_cold(
-        &mut self,
-        item: &Item,
-        (slow, on): (DynamicLabel, DynamicLabel),
-        own: u8,
-        flags: bool,
-    ) {
-        let (op, accesses, fetches, fetched) = (item.op, self.accesses, self.fetches, self.fetched);
-        self.cold.push(Box::new(move |b| {
-            b.e.bind(slow);
-            b.as_it_was(accesses, fetches, fetched, |b| {
-                b.site(
-                    op,
-                    Kind::Alone {
-                        flags,
-                        template: true,
-                    },
-                    packed(0, 0, own, 0),
-                );
-                let alone = b.thunks.alone;
-                b.e.call(alone);
-            });
-            if flags {
-                b.e.restore_flags();
-            }
-            dynasm!(b.e.ops; .arch x64; jmp =>on);
-        }));
-    }
-
-    /// Loads from the op's address; `tail` follows. `flags`: the op gives flags or reads some.
-    fn load(&mut self, item: &Item, op: &Op, bytes: u32, tail: Tail, flags: bool) {
-        self.e.address(C, op);
-        self.load_at(item, op, bytes, tail, flags);
-    }
-
-    /// The same from `ecx`.
-    fn load_at(&mut self, item: &Item, op: &Op, bytes: u32, tail: Tail, flags: bool) {
-        let (slow, miss, on, done) = (
-            self.e.label(),
-            self.e.label(),
-            self.e.label(),
-            self.e.label(),
-        );
-        let (lookup, issued) = (self.lookup, i32::from(op.issued));
-        self.e.page(&lookup, bytes, false, slow);
-        self.e.line(&lookup, miss);
-        self.e.bind(on);
-        self.e.load(bytes);
-        tail(&mut self.e);
-        self.e.bind(done);
-        self.alone_cold(item, (slow, done), 1, flags);
-        let late = self.e.label();
-        let thunk = self.thunks.load;
-        self.cold.push(Box::new(move |b| {
-            let later = b.e.label();
-            b.e.bind(miss);
-            dynasm!(b.e.ops; .arch x64; mov eax, issued);
-            b.e.call(thunk);
-            b.on_time(later);
-            dynasm!(b.e.ops; .arch x64; jmp =>on);
-            b.e.bind(later);
-            b.e.load(bytes);
-            tail(&mut b.e);
-            dynasm!(b.e.ops; .arch x64; jmp =>late);
-        }));
-        self.rest_cold(item, late, 1);
-        self.accesses += 1;
-    }
-
-    /// `edx` := what is at `ecx`, for the last op of a block.
-    fn last_load(&mut self, item: &Item, op: &Op, bytes: u32) {
-        let (slow, miss, on) = (self.e.label(), self.e.label(), self.e.label());
-        let (lookup, issued) = (self.lookup, i32::from(op.issued));
-        self.e.page(&lookup, bytes, false, slow);
-        self.e.line(&lookup, miss);
-        self.e.bind(on);
-        self.e.load(bytes);
-        self.stay_cold(item, slow);
-        self.miss_cold((miss, on), issued);
-        self.accesses += 1;
-    }
-
-    /// Behind the block's code, at `miss`: the thunk of loads makes the line of `ecx` the one used last, or asks the
-    /// cache's model how long the load waits. Then the block goes on at `on`.
-    fn miss_cold(&mut self, (miss, on): (DynamicLabel, DynamicLabel), issued: i32) {
-        let thunk = self.thunks.load;
-        self.cold.push(Box::new(move |b| {
-            b.e.bind(miss);
-            dynasm!(b.e.ops; .arch x64; mov eax, issued);
-            b.e.call(thunk);
-            dynasm!(b.e.ops; .arch x64; jmp =>on);
-        }));
-    }
-
-    /// `edx` := the target of a jump.
-    fn target(&mut self, item: &Item, op: &Op, from: Place) {
-        match from {
-            Place::Register(from) => {
-                let from = host(from);
-                dynasm!(self.e.ops; .arch x64; mov edx, Rd(from));
-            }
-            Place::Memory => {
-                self.e.address(C, op);
-                self.last_load(item, op, 4);
-            }
-        }
-    }
-
-    /// Stores what `value` gives in `edx`, of so many bytes, at `ecx`; `done` follows. `flags`: the op reads flags.
-    fn store(
-        &mut self,
-        item: &Item,
-        op: &Op,
-        (bytes, flags): (u32, bool),
-        value: Tail,
-        done: Tail,
-    ) {
-        let (slow, on) = (self.e.label(), self.e.label());
-        let (lookup, issued) = (self.lookup, i32::from(op.issued));
-        self.e.page(&lookup, bytes, true, slow);
-        value(&mut self.e);
-        let store = self.thunks.store_of(bytes);
-        dynasm!(self.e.ops; .arch x64; mov eax, issued);
-        self.e.call(store);
-        done(&mut self.e);
-        self.alone_cold(item, (slow, on), 1, flags);
-        self.late(item, 1);
-        self.e.bind(on);
-        self.accesses += 1;
-    }
-
-    /// Reads `edx` from the op's address, and stores what `tail` makes of it.
-    fn modify(&mut self, item: &Item, op: &Op, bytes: u32, tail: Tail, flags: bool) {
-        let (slow, on) = (self.e.label(), self.e.label());
-        let (miss, there) = (self.e.label(), self.e.label());
-        let (lookup, issued) = (self.lookup, i32::from(op.issued));
-        self.e.address(C, op);
-        self.e.page(&lookup, bytes, true, slow);
-        self.e.line(&lookup, miss);
-        self.e.bind(there);
-        self.e.load(bytes);
-        tail(&mut self.e);
-        let store = self.thunks.store_of(bytes);
-        dynasm!(self.e.ops; .arch x64; mov eax, issued);
-        self.e.call(store);
-        self.alone_cold(item, (slow, on), 2, flags);
-        self.late(item, 2);
-        self.e.bind(on);
-        self.miss_cold((miss, there), issued);
-        self.accesses += 2;
-    }
-
-    /// Pushes EIP behind the block, and tells the predictor. On to `slow` if the stack's page has no shortcut.
-    fn call(&mut self, op: &Op, slow: DynamicLabel) {
-        let (lookup, issued, stack) = (self.lookup, i32::from(op.issued), STACK);
-        let back = self.end().cast_signed();
-        dynasm!(self.e.ops; .arch x64; lea ecx, [Rq(stack) - 4]);
-        self.e.page(&lookup, 4, true, slow);
-        let store = self.thunks.store_of(4);
-        dynasm!(self.e.ops; .arch x64; mov edx, DWORD back; mov eax, issued);
-        self.e.call(store);
-        let (top, addresses) = RETURNS;
-        dynasm!(self.e.ops; .arch x64
-            ; lea Rd(stack), [Rq(stack) - 4]
-            ; mov eax, [rbx + top]
-            ; mov edx, DWORD back
-            ; add eax, 1
-            ; and eax, 7
-            ; mov [rbx + top], rax
-            ; mov [rbx + rax * 8 + addresses], rdx
-        );
-        self.accesses += 1;
-    }
 }
 
 /// An operation on a host register, and its flags. True if the host's flags are the guest's then.
@@ -539,14 +332,18 @@ fn unary(e: &mut Emitter, what: Unary, bytes: u32, to: u8, live: bool) -> bool {
     live
 }
 
-/// `edx` times a value becomes the register, which takes a clock for each significant bit of the value.
-fn multiply(e: &mut Emitter, to: u8, with: Value, live: bool) {
+/// `edx` times a value becomes the register. `counts`: that takes a clock for each significant bit of the value.
+fn multiply(e: &mut Emitter, to: u8, with: Value, counts: bool, live: bool) {
     match with {
         Value::Number(number) => {
             let bits = 32 - number.cast_signed().unsigned_abs().leading_zeros();
             let (clocks, number) = (bits.clamp(3, 32) as i32, number.cast_signed());
-            dynasm!(e.ops; .arch x64; add r13, clocks; imul edx, edx, number);
+            if counts {
+                dynasm!(e.ops; .arch x64; add r13, clocks);
+            }
+            dynasm!(e.ops; .arch x64; imul edx, edx, number);
         }
+        Value::Host(with) if !counts => dynasm!(e.ops; .arch x64; imul edx, Rd(with)),
         Value::Host(with) => {
             dynasm!(e.ops; .arch x64
                 ; mov eax, Rd(with)
