@@ -1,10 +1,11 @@
-//! Compiled code beside the interpreter and the oracle: each template alone, programs, and code that changes.
+//! Compiled code beside the interpreter and the oracle: each template alone, programs, and code that changes; on an
+//! i486, on a P6, and on a P6 that waits for each load.
 
 use pagewalk_machine::powerpc::machine::Limits;
-use pagewalk_machine::x86::Stop;
 use pagewalk_machine::x86::flags::Flags;
+use pagewalk_machine::x86::{Config, Stop};
 
-use super::bench::{Bench, CODE, DATA, STACK, config, handler};
+use super::bench::{Bench, CODE, DATA, STACK, config, config_without_window, handler};
 use super::random_code::outcome;
 
 /// Random numbers by xorshift.
@@ -254,9 +255,18 @@ pub(super) fn scatter(bench: &mut Bench, random: &mut Random) {
     bench.registers().flags = Flags::from_word(random.next());
 }
 
+/// The machines that the tests run on.
+pub(super) fn configs() -> [Config; 3] {
+    [
+        config("i486dx-50", &[]),
+        config("p6-200", &[]),
+        config_without_window("p6-200", &[]),
+    ]
+}
+
 /// A machine whose exceptions are skipped, with code at [`CODE`].
-pub(super) fn machine(code: &[u8], user: bool) -> Bench {
-    let mut bench = Bench::with(&config("i486dx-50", &[]), code).paged(6);
+pub(super) fn machine(config: &Config, code: &[u8], user: bool) -> Bench {
+    let mut bench = Bench::with(config, code).paged(6);
     if user {
         bench = bench.user();
     }
@@ -289,6 +299,12 @@ fn left_by(bench: &mut Bench) -> String {
 /// Each instruction alone, on random operands: the registers, flags, counters and cycles that the interpreter gives.
 #[test]
 fn each_template_does_what_the_interpreter_does() {
+    for config in configs() {
+        each_template_on(&config);
+    }
+}
+
+fn each_template_on(config: &Config) {
     let mut random = Random(0x1234_5678_9abc_def1);
     let mut compiled = 0;
     for _ in 0..20 {
@@ -298,8 +314,8 @@ fn each_template_does_what_the_interpreter_does() {
             code.extend(instruction(&mut random));
             code.extend([0xeb, 0xfe]);
         }
-        let mut ours = machine(&code, false);
-        let mut theirs = machine(&code, false);
+        let mut ours = machine(config, &code, false);
+        let mut theirs = machine(config, &code, false);
         ours.machine.set_compiler(Some(1));
         theirs.machine.set_compiler(None);
         for at in places {
@@ -452,6 +468,12 @@ pub fn agrees_in_parts(
 
 #[test]
 fn programs_run_as_by_the_interpreter_and_the_oracle() {
+    for config in configs() {
+        programs_on(&config);
+    }
+}
+
+fn programs_on(config: &Config) {
     let mut linked = 0;
     for seed in 1..200_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -460,7 +482,7 @@ fn programs_run_as_by_the_interpreter_and_the_oracle() {
         let user = random.chance(3);
         let start = random.0;
         let make = |seen: Option<u32>| {
-            let mut bench = machine(&code, user);
+            let mut bench = machine(config, &code, user);
             bench.machine.set_compiler(seen);
             scatter(&mut bench, &mut Random(start));
             bench.registers().eip = CODE + 0x1000;
@@ -498,8 +520,8 @@ fn code_that_changes_again_and_again_is_not_compiled_again_and_again() {
     code.extend([0x01, 0xd8, 0x49, 0x75]); // add eax, ebx; dec ecx; jnz top
     code.push((top as i32 - (code.len() as i32 + 1)) as u8);
     code.push(0xf4);
-    for seen in [Some(1), Some(3)] {
-        let mut bench = machine(&code, false);
+    for (config, seen) in configs().iter().zip([Some(1), Some(3), Some(1)]) {
+        let mut bench = machine(config, &code, false);
         bench.machine.set_compiler(seen);
         let stop = bench.run(200_000);
         assert_ne!(stop, Stop::Limit);
@@ -529,18 +551,20 @@ fn a_line_is_fetched_from_its_first_byte() {
     code.extend([0x49, 0x0f, 0x85]); // dec ecx; jnz
     code.extend((0x1000 - (code.len() as i32 + 4)).to_le_bytes());
     code.push(0xf4);
-    let run = |seen: Option<u32>, oracle: bool| {
-        let mut bench = machine(&code, false);
+    let run = |config: &Config, seen: Option<u32>, oracle: bool| {
+        let mut bench = machine(config, &code, false);
         bench.machine.set_compiler(seen);
         bench.registers().gpr[1] = 500;
         bench.registers().eip = CODE + 0x1000;
         bench.processor().modes_changed();
         outcome(&mut bench, oracle, 40_000)
     };
-    let wanted = run(None, true);
-    assert_ne!(wanted.0, Stop::Limit);
-    for seen in [None, Some(1), Some(3)] {
-        assert_eq!(run(seen, false), wanted, "{seen:?}");
+    for config in configs() {
+        let wanted = run(&config, None, true);
+        assert_ne!(wanted.0, Stop::Limit);
+        for seen in [None, Some(1), Some(3)] {
+            assert_eq!(run(&config, seen, false), wanted, "{seen:?}");
+        }
     }
 }
 
@@ -548,13 +572,20 @@ fn a_line_is_fetched_from_its_first_byte() {
 /// compiled code does for a line that was not used last leaves the order in which lines give way.
 #[test]
 fn lines_of_a_set_give_way_as_by_the_interpreter() {
+    for config in configs() {
+        lines_give_way_on(&config);
+    }
+}
+
+fn lines_give_way_on(config: &Config) {
     let made = std::cell::Cell::new(0);
     for seed in 1..40_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut code = Vec::new();
         for _ in 0..20 + random.below(100) {
-            // mov eax, and add eax to, dec; a jump to the next line now and then
-            let what: &[u8] = random.pick(&[&[0xa1][..], &[0xa1], &[0x01, 0x05], &[0xff, 0x0d]]);
+            // mov eax, mov eax to, and add eax to, dec; a jump to the next line now and then
+            let what: &[u8] =
+                random.pick(&[&[0xa1][..], &[0xa1], &[0xa3], &[0x01, 0x05], &[0xff, 0x0d]]);
             code.extend(what);
             let line = 0x800 * random.below(2 + (seed % 5) as u32) + 0x10 * random.below(3);
             code.extend((DATA + line + 4 * random.below(4)).to_le_bytes());
@@ -567,7 +598,7 @@ fn lines_of_a_set_give_way_as_by_the_interpreter() {
         code.extend((-(code.len() as i32 + 4)).to_le_bytes());
         code.push(0xf4);
         let run = |seen: Option<u32>, oracle: bool| {
-            let mut bench = machine(&code, false);
+            let mut bench = machine(config, &code, false);
             bench.machine.set_compiler(seen);
             bench.registers().gpr[1] = 100;
             let outcome = outcome(&mut bench, oracle, 20_000);

@@ -1,10 +1,12 @@
 //! Compiled code beside the interpreter and the oracle where something ends it from inside or from outside: single
 //! steps, device memory, ports, interrupts.
 
-use pagewalk_machine::x86::Stop;
+use pagewalk_machine::x86::{Config, Stop};
 
 use super::bench::{Bench, CODE, DATA, STACK, TABLE, handler};
-use super::compiled::{POINTERS, Random, agrees_in_parts, instruction, machine, scatter};
+use super::compiled::{
+    POINTERS, Random, agrees_in_parts, configs, instruction, machine, scatter,
+};
 use super::random_code::outcome;
 
 /// Where programs begin.
@@ -155,8 +157,9 @@ fn program(random: &mut Random, interrupts: bool) -> Vec<u8> {
 }
 
 /// A machine with that program, whose handlers count.
-fn bench(code: &[u8], user: bool) -> Bench {
-    let mut bench = machine(&[vec![0x90; 0x2000], code.to_vec()].concat(), user).gate(TIMER, 3);
+fn bench(config: &Config, code: &[u8], user: bool) -> Bench {
+    let code = [vec![0x90; 0x2000], code.to_vec()].concat();
+    let mut bench = machine(config, &code, user).gate(TIMER, 3);
     // DEC of the steps that are left, and after the last one TF is off.
     let mut trap = at(&[0xff, 0x0d], STEPS);
     trap.extend([0x75, 8, 0x81, 0x64, 0x24, 8, 0xff, 0xfe, 0xff, 0xff, 0xcf]);
@@ -169,14 +172,14 @@ fn bench(code: &[u8], user: bool) -> Bench {
 
 /// The same program by the oracle, the interpreter, and compiled code, whole and in parts. Returns how many blocks were
 /// compiled, the steps and the interrupts, and whether the parts came to the program's end.
-fn agrees(seed: u64, interrupts: bool) -> (u64, u32, u32, bool) {
+fn agrees(config: &Config, seed: u64, interrupts: bool) -> (u64, u32, u32, bool) {
     let mut random = Random((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let code = program(&mut random, interrupts);
     let user = random.chance(4);
     let steps = 1 + random.below(60);
     let start = random.0;
     let make = |seen: Option<u32>| {
-        let mut bench = bench(&code, user);
+        let mut bench = bench(config, &code, user);
         bench.machine.set_compiler(seen);
         scatter(&mut bench, &mut Random(start));
         bench.put_word(STEPS, steps);
@@ -204,11 +207,11 @@ fn agrees(seed: u64, interrupts: bool) -> (u64, u32, u32, bool) {
     (made, told.0, told.1, wanted.0 != Stop::Limit)
 }
 
-/// Runs all programs of a kind. Returns how many of them single-stepped, and how many took an interrupt.
-fn all_agree(seeds: std::ops::Range<u64>, interrupts: bool) -> (u32, u32) {
+/// Runs all programs of a kind on a machine. Returns how many of them single-stepped, and how many took an interrupt.
+fn all_agree(config: &Config, seeds: std::ops::Range<u64>, interrupts: bool) -> (u32, u32) {
     let (mut made, mut steps, mut taken, mut ended) = (0, 0, 0_u32, 0);
     for seed in seeds {
-        let (more, stepped, interrupted, whole) = agrees(seed, interrupts);
+        let (more, stepped, interrupted, whole) = agrees(config, seed, interrupts);
         ended += u32::from(whole);
         made += more;
         steps += u32::from(stepped != 0);
@@ -228,13 +231,17 @@ fn all_agree(seeds: std::ops::Range<u64>, interrupts: bool) -> (u32, u32) {
 /// TF is set and cleared inside hot code, which also uses ports and a page that turns from RAM to a device and back.
 #[test]
 fn steps_devices_and_ports_end_compiled_code_exactly() {
-    let (steps, _) = all_agree(0..150, false);
-    assert!(steps > 30, "{steps}");
+    for config in configs() {
+        let (steps, _) = all_agree(&config, 0..150, false);
+        assert!(steps > 30, "{steps}");
+    }
 }
 
 /// The same while a timer interrupts.
 #[test]
 fn interrupts_end_compiled_code_exactly() {
-    let (_, taken) = all_agree(1000..1150, true);
-    assert!(taken > 30, "{taken}");
+    for config in configs() {
+        let (_, taken) = all_agree(&config, 1000..1150, true);
+        assert!(taken > 30, "{taken}");
+    }
 }
