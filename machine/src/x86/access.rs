@@ -227,7 +227,7 @@ impl Processor {
         }
         match self.mmu.data.reuse(linear, need, self.ram_size) {
             Reuse::Away(delta) => Ok(Some((linear.wrapping_add(delta), 0))),
-            Reuse::Absent if self.mmu.data_large.is_none() && !self.sanitized => {
+            Reuse::Absent if !self.sanitized && !self.mmu.has_large(linear) => {
                 self.translate_absent(linear, need).map(Some)
             }
             _ => Ok(None),

@@ -120,6 +120,12 @@ impl Mmu {
         }
     }
 
+    /// Has the TLB of data of large pages the page of `linear`? Counts as no use.
+    #[inline(always)]
+    pub(super) fn has_large(&self, linear: u32) -> bool {
+        self.data_large.as_ref().is_some_and(|tlb| tlb.has(linear))
+    }
+
     pub(super) fn large_mut(&mut self, fetch: bool) -> Option<&mut Tlb> {
         if fetch {
             self.instruction_large.as_mut()

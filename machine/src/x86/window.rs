@@ -70,7 +70,20 @@ impl Window {
 
     /// The time to which an instruction waits that could be issued at `now`, and needs something that is there at
     /// `needs`.
+    #[inline(always)]
     fn issue(&mut self, now: u64, needs: u64) -> u64 {
+        if needs <= now
+            && let Some(oldest) = self.ahead.front()
+            && oldest.done.min(oldest.limit) > now
+        {
+            return now;
+        }
+        self.issue_after(now, needs)
+    }
+
+    /// [`Window::issue`] where something is waited for, or data has come.
+    #[inline(never)]
+    fn issue_after(&mut self, now: u64, needs: u64) -> u64 {
         let mut at = now;
         self.wait(&mut at, needs);
         while let Some(&oldest) = self.ahead.front() {
@@ -102,10 +115,12 @@ impl Window {
     /// The time from which a line can be asked for at `now`, if `most` can be under way.
     fn ask(&mut self, now: u64, most: usize) -> u64 {
         let at = self.issue(now, 0);
-        let mut ends: Vec<u64> = (self.ahead.iter())
-            .filter(|ahead| ahead.fills && ahead.done > at)
-            .map(|ahead| ahead.done)
-            .collect();
+        let under_way = |ahead: &&Ahead| ahead.fills && ahead.done > at;
+        if self.ahead.iter().filter(under_way).count() < most {
+            return at;
+        }
+        let ends = self.ahead.iter().filter(under_way).map(|ahead| ahead.done);
+        let mut ends: Vec<u64> = ends.collect();
         ends.sort_unstable();
         match ends.len().checked_sub(most) {
             Some(over) => self.issue(at, ends[over]),
@@ -129,18 +144,18 @@ impl Window {
 
     /// The time to which an instruction waits that could be issued at `now`, with these registers in its address.
     /// `loaded`: the registers that the instruction before it loaded.
-    fn begin(&mut self, now: u64, address: [u8; 2], loaded: u8) -> u64 {
+    #[inline(always)]
+    fn begin(&mut self, now: u64, address: [u8; 2], mut loaded: u8) -> u64 {
         let latest = std::mem::take(&mut self.latest);
-        for (number, late) in self.late.iter_mut().enumerate() {
-            if loaded & 1 << number != 0 {
-                *late = latest;
-            }
+        while loaded != 0 {
+            self.late[loaded.trailing_zeros() as usize & 7] = latest;
+            loaded &= loaded - 1;
         }
-        let needed = address
-            .into_iter()
-            .filter(|&register| register != gpr::NONE);
-        let needs = needed.map(|register| self.late[usize::from(register & 7)]);
-        let needs = needs.max().unwrap_or(0);
+        let late = |register: u8| match register {
+            gpr::NONE => 0,
+            register => self.late[usize::from(register & 7)],
+        };
+        let needs = late(address[0]).max(late(address[1]));
         self.issue(now, needs)
     }
 }
@@ -177,7 +192,7 @@ impl Processor {
 
     /// Before an instruction: `before` are the slots of its block before it, `loaded` the registers that the one
     /// before it loaded.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn look_at_window(&mut self, op: &Op, before: u16, loaded: u8) {
         let now = self.time + u64::from(before);
         let at = self.window.begin(now, [op.base, op.index], loaded);

@@ -4,9 +4,7 @@
 use pagewalk_machine::x86::{Config, Stop};
 
 use super::bench::{Bench, CODE, DATA, STACK, TABLE, handler};
-use super::compiled::{
-    POINTERS, Random, agrees_in_parts, configs, instruction, machine, scatter,
-};
+use super::compiled::{POINTERS, Random, agrees_in_parts, configs, instruction, machine, scatter};
 use super::random_code::outcome;
 
 /// Where programs begin.

@@ -90,7 +90,10 @@ impl Processor {
             return None;
         }
         let shape = self.shape();
-        if ![shape.data, shape.code].iter().all(|side| (2..16).contains(&side.rotation)) {
+        if ![shape.data, shape.code]
+            .iter()
+            .all(|side| (2..16).contains(&side.rotation))
+        {
             return None;
         }
         let version = Version {

@@ -133,8 +133,12 @@ impl Processor {
     pub(super) fn places(&self) -> Places {
         Places {
             blocks: self.blocks.pointer() as usize,
-            tags: [&self.memory.data, &self.memory.instruction].map(|c| c.tags().pointer() as usize),
-            branches: self.predictor.pointer().map_or(0, |entries| entries as usize),
+            tags: [&self.memory.data, &self.memory.instruction]
+                .map(|c| c.tags().pointer() as usize),
+            branches: self
+                .predictor
+                .pointer()
+                .map_or(0, |entries| entries as usize),
             ram: self.memory.uncore.ram.pointer() as usize,
             resets: self.blocks.resets(),
         }
