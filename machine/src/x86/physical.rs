@@ -77,14 +77,19 @@ impl Processor {
 
     #[inline(never)]
     pub(super) fn charge_store_slowly(&mut self, pa: u32, bits: u32) {
-        let now = self.now();
+        let stall = self.store_stall(pa, bits, self.now());
+        self.add_cycles(stall);
+    }
+
+    /// How many cycles a store takes that begins at cycle `now`.
+    #[inline(always)]
+    pub(super) fn store_stall(&mut self, pa: u32, bits: u32, now: u64) -> u64 {
         let attributes = self.attributes(bits);
-        let stall = if self.writes_back {
+        if self.writes_back {
             self.memory.store(pa, attributes, now, &mut self.account)
         } else {
             (self.memory).store_to_memory(pa, attributes, now, &mut self.account)
-        };
-        self.add_cycles(stall);
+        }
     }
 
     /// How the caches see a page with these bits.

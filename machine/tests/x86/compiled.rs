@@ -475,7 +475,7 @@ fn programs_run_as_by_the_interpreter_and_the_oracle() {
 
 fn programs_on(config: &Config) {
     let mut linked = 0;
-    for seed in 1..200_u64 {
+    for seed in 1..130_u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let code = program(&mut random);
         let code: Vec<u8> = [vec![0x90; 0x1000], code].concat();

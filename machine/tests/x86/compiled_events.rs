@@ -220,9 +220,9 @@ fn all_agree(config: &Config, seeds: std::ops::Range<u64>, interrupts: bool) -> 
         target_arch = "x86_64",
         target_os = "linux"
     )) {
-        assert!(made > 1000, "{made}");
+        assert!(made > 700, "{made}");
     }
-    assert!(ended > 30, "{ended}");
+    assert!(ended > 20, "{ended}");
     (steps, taken)
 }
 
@@ -230,8 +230,8 @@ fn all_agree(config: &Config, seeds: std::ops::Range<u64>, interrupts: bool) -> 
 #[test]
 fn steps_devices_and_ports_end_compiled_code_exactly() {
     for config in configs() {
-        let (steps, _) = all_agree(&config, 0..150, false);
-        assert!(steps > 30, "{steps}");
+        let (steps, _) = all_agree(&config, 0..100, false);
+        assert!(steps > 20, "{steps}");
     }
 }
 
@@ -239,7 +239,7 @@ fn steps_devices_and_ports_end_compiled_code_exactly() {
 #[test]
 fn interrupts_end_compiled_code_exactly() {
     for config in configs() {
-        let (_, taken) = all_agree(&config, 1000..1150, true);
-        assert!(taken > 30, "{taken}");
+        let (_, taken) = all_agree(&config, 1000..1100, true);
+        assert!(taken > 20, "{taken}");
     }
 }

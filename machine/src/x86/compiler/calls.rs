@@ -438,6 +438,19 @@ pub(super) unsafe extern "sysv64" fn load(p: *mut Processor, pa: u32, now: u64) 
     }
 }
 
+/// See [`super::thunks::Thunks::missed`]: how long a store waits whose line is not at hand.
+///
+/// # Safety
+/// As [`go`].
+pub(super) unsafe extern "sysv64" fn missed(p: *mut Processor, pa: u32, now: u64) -> u64 {
+    // SAFETY: the caller's.
+    unsafe {
+        let p = &mut *p;
+        let slots = u64::from(p.kind.slots());
+        p.store_stall(pa, 0, now / slots) * slots
+    }
+}
+
 /// See [`super::thunks::Thunks::store`]: how long a store waits whose page has a shortcut.
 ///
 /// # Safety

@@ -46,8 +46,11 @@ pub struct Thunks {
     /// The same for a store of `edx`, of 1, 2 and 4 bytes, which is done.
     pub store: [usize; 3],
     /// Called, with [`Access::Back`]: ZF is set if the line of `ecx` is at hand for a store, and no code is there; then
-    /// it is modified, and the one used last in its set. Otherwise nothing is changed. Keeps all but `rax` and `rdx`.
+    /// it is modified, and the one used last in its set. Otherwise nothing is changed, and CF is set if only the line is
+    /// not at hand. Keeps all but `rax` and `rdx`.
     pub own: usize,
+    /// Called: a store to `ecx`, whose line is not at hand, as [`Thunks::load`].
+    pub missed: usize,
     /// Called, by what a branch has done: the branch at `edx`, whose place in the predictor's buffer is at `rax`, has
     /// the target `ecx`. Keeps all but `rax` and `rdx`.
     pub branched: [usize; 3],
@@ -190,7 +193,7 @@ impl Emitter {
         );
     }
 
-    /// The thunk returns with ZF clear.
+    /// The thunk returns with ZF and CF clear.
     fn no(&mut self) {
         dynasm!(self.ops; .arch x64; or eax, 1; ret);
     }
@@ -218,6 +221,7 @@ impl Emitter {
             ; =>older
         );
         self.use_older(side, WRITABLE, DIRTY);
+        dynasm!(self.ops; .arch x64; or eax, 1; stc; ret);
         self.bind(no);
         self.no();
     }
@@ -316,6 +320,9 @@ impl Thunks {
         let store = stores
             .map(|function| thunks::write(memory, |e: &mut Emitter| e.call_access(function, true)));
         let own = thunks::write(memory, |e: &mut Emitter| e.own(&shape.data));
+        let missed = thunks::write(memory, |e: &mut Emitter| {
+            e.call_access(calls::missed as *const () as usize, false);
+        });
         let branched = [Branched::Not, Branched::Taken, Branched::Anywhere].map(|branched| {
             thunks::write(memory, |e: &mut Emitter| {
                 e.branched(shape.predictor.as_ref(), branched);
@@ -333,6 +340,7 @@ impl Thunks {
             fetch,
             store,
             own,
+            missed,
             branched,
             leave,
         }

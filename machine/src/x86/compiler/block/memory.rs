@@ -191,12 +191,17 @@ impl Block<'_> {
         done: Tail,
     ) {
         let (slow, on) = (self.e.label(), self.e.label());
-        self.writable(bytes, slow);
+        let (absent, there) = (self.e.label(), self.e.label());
+        self.writable(bytes, (slow, absent));
+        self.e.bind(there);
         value(&mut self.e);
         self.write(op, bytes);
         done(&mut self.e);
         self.alone_cold(item, (slow, on), 1, flags);
-        self.written(item, 1);
+        match self.shape.memory {
+            Access::Through => self.late(item, 1),
+            Access::Back => self.absent_cold(item, op, bytes, (absent, there, slow), (value, done)),
+        }
         self.e.bind(on);
         self.accesses += 1;
     }
@@ -207,7 +212,8 @@ impl Block<'_> {
         let (miss, there) = (self.e.label(), self.e.label());
         let (shape, issued) = (self.shape, i32::from(op.issued));
         self.e.address(C, op);
-        self.writable(bytes, slow);
+        // Where the line is not at hand, the op begins with the load.
+        self.writable(bytes, (slow, slow));
         if shape.memory == Access::Through {
             self.e.line(&shape, miss);
             self.e.bind(there);
@@ -217,20 +223,50 @@ impl Block<'_> {
         tail(&mut self.e);
         self.write(op, bytes);
         self.alone_cold(item, (slow, on), 2, flags);
-        self.written(item, 2);
+        if shape.memory == Access::Through {
+            self.late(item, 2);
+        }
         self.e.bind(on);
         self.accesses += 2;
     }
 
     /// `ecx`, a linear address := where it lies in RAM, if so many bytes can be written there. Otherwise on to `slow`,
-    /// with nothing changed. With [`Access::Back`] the line is modified, and the one used last in its set.
-    fn writable(&mut self, bytes: u32, slow: DynamicLabel) {
+    /// with nothing changed. With [`Access::Back`] the line is modified, and the one used last in its set; if it is not
+    /// at hand, or code is there, on to `absent`, as [`Thunks::own`](super::Thunks) has left.
+    fn writable(&mut self, bytes: u32, (slow, absent): (DynamicLabel, DynamicLabel)) {
         self.e.page(&self.shape, bytes, true, slow);
         if self.shape.memory == Access::Back {
             let own = self.thunks.own;
             self.e.call(own);
-            dynasm!(self.e.ops; .arch x64; jne =>slow);
+            dynasm!(self.e.ops; .arch x64; jne =>absent);
         }
+    }
+
+    /// Behind the block's code, at `absent`, where [`Block::writable`] has led: the cache's model says how long the
+    /// store waits, and it goes on at `there`; or at `slow`, if code is there.
+    fn absent_cold(
+        &mut self,
+        item: &Item,
+        op: &Op,
+        bytes: u32,
+        (absent, there, slow): (DynamicLabel, DynamicLabel, DynamicLabel),
+        (value, done): (Tail, Tail),
+    ) {
+        let (missed, issued) = (self.thunks.missed, i32::from(op.issued));
+        let late = self.e.label();
+        self.cold.push(Box::new(move |b| {
+            let later = b.e.label();
+            dynasm!(b.e.ops; .arch x64; =>absent; jnc =>slow; mov eax, issued);
+            b.e.call(missed);
+            b.on_time(later);
+            dynasm!(b.e.ops; .arch x64; jmp =>there);
+            b.e.bind(later);
+            value(&mut b.e);
+            b.e.store(bytes);
+            done(&mut b.e);
+            dynasm!(b.e.ops; .arch x64; jmp =>late);
+        }));
+        self.rest_cold(item, late, 1);
     }
 
     /// The op writes `edx` to where [`Block::writable`] has led.
@@ -245,18 +281,11 @@ impl Block<'_> {
         }
     }
 
-    /// The op of `item` has written. `more`: see [`Block::late`].
-    fn written(&mut self, item: &Item, more: u8) {
-        if self.shape.memory == Access::Through {
-            self.late(item, more);
-        }
-    }
-
     /// Pushes EIP behind the block, and tells the predictor. On to `slow` if what is pushed cannot be written.
     pub(super) fn call(&mut self, op: &Op, slow: DynamicLabel) {
         let (stack, back) = (STACK, self.end().cast_signed());
         dynasm!(self.e.ops; .arch x64; lea ecx, [Rq(stack) - 4]);
-        self.writable(4, slow);
+        self.writable(4, (slow, slow));
         dynasm!(self.e.ops; .arch x64; mov edx, DWORD back);
         self.write(op, 4);
         let (top, addresses) = RETURNS;
