@@ -67,6 +67,11 @@ pub enum Template {
         from: Place,
         with: Source,
     },
+    /// MUL, IMUL: EDX and EAX become the product of EAX and the operand.
+    MultiplyLong {
+        signed: bool,
+        from: Place,
+    },
     Push {
         from: Source,
     },
@@ -131,7 +136,7 @@ impl Template {
             Template::Unary { op, .. } if *op == Unary::Negate => Gives::All,
             // They leave CF.
             Template::Unary { op, .. } if *op != Unary::Not => Gives::Some,
-            Template::Multiply { .. } => Gives::All,
+            Template::Multiply { .. } | Template::MultiplyLong { .. } => Gives::All,
             Template::Shift { number, by, .. } => match by {
                 By::Number(0) => Gives::Nothing,
                 By::Number(_) if number & 7 >= 4 => Gives::All,
@@ -148,6 +153,7 @@ impl Template {
             Template::Unary { to, .. } | Template::Set { to, .. } => *to == Place::Memory,
             Template::Extend { from, .. } => *from == Place::Memory,
             Template::Multiply { .. }
+            | Template::MultiplyLong { .. }
             | Template::Push { .. }
             | Template::Pop { .. }
             | Template::Leave => true,
@@ -368,6 +374,10 @@ pub fn of(op: &Op, form: &Form) -> Option<Template> {
                 op: Unary::Negate,
                 bytes,
                 to: rm()?,
+            },
+            4 | 5 if bytes == 4 => Template::MultiplyLong {
+                signed: op.reg == 5,
+                from: rm()?,
             },
             _ => return None,
         },

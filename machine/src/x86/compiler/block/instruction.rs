@@ -10,7 +10,9 @@ use std::rc::Rc;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
 use super::{Block, Item};
-use crate::x86::compiler::emit::{Binary, C, D, Emitter, Given, STACK, Unary, Value, host};
+use crate::x86::compiler::emit::{
+    Binary, C, D, Emitter, FLAGS, Given, STACK, Unary, Value, host,
+};
 use crate::x86::compiler::templates::{By, Place, Source, Template};
 use crate::x86::op::Op;
 use crate::x86::registers::gpr;
@@ -79,6 +81,21 @@ impl Block<'_> {
                 let with = with.value();
                 let counts = self.shape.counts_bits;
                 let tail = move |e: &mut Emitter| multiply(e, host(to), with, counts, live);
+                match from {
+                    Place::Register(from) => {
+                        let from = host(from);
+                        dynasm!(self.e.ops; .arch x64; mov edx, Rd(from));
+                        tail(&mut self.e);
+                    }
+                    Place::Memory => self.load(item, op, 4, Rc::new(tail), true),
+                }
+                if counts {
+                    self.late(item, 0);
+                }
+            }
+            Template::MultiplyLong { signed, from } => {
+                let counts = self.shape.counts_bits;
+                let tail = move |e: &mut Emitter| multiply_long(e, signed, counts, live);
                 match from {
                     Place::Register(from) => {
                         let from = host(from);
@@ -330,7 +347,7 @@ fn unary(e: &mut Emitter, what: Unary, bytes: u32, to: u8, live: bool) -> bool {
     live
 }
 
-/// `edx` times a value becomes the register. `counts`: that takes a clock for each significant bit of the value.
+/// `edx` times a value becomes the register. `counts`: see [`multiplier_clocks`].
 fn multiply(e: &mut Emitter, to: u8, with: Value, counts: bool, live: bool) {
     match with {
         Value::Number(number) => {
@@ -341,34 +358,58 @@ fn multiply(e: &mut Emitter, to: u8, with: Value, counts: bool, live: bool) {
             }
             dynasm!(e.ops; .arch x64; imul edx, edx, number);
         }
-        Value::Host(with) if !counts => dynasm!(e.ops; .arch x64; imul edx, Rd(with)),
         Value::Host(with) => {
-            dynasm!(e.ops; .arch x64
-                ; mov eax, Rd(with)
-                ; mov ecx, eax
-                ; sar ecx, 31
-                ; xor eax, ecx
-                ; sub eax, ecx
-                ; or eax, 4
-                ; bsr eax, eax
-                ; lea r13, [r13 + rax + 1]
-                ; imul edx, Rd(with)
-            );
+            if counts {
+                dynasm!(e.ops; .arch x64; mov eax, Rd(with));
+                multiplier_clocks(e, true);
+            }
+            dynasm!(e.ops; .arch x64; imul edx, Rd(with));
         }
     }
     dynasm!(e.ops; .arch x64; mov Rd(to), edx);
     if live {
-        let flags = crate::x86::compiler::emit::FLAGS;
-        dynasm!(e.ops; .arch x64
-            ; seto cl
-            ; test edx, edx
-            ; lahf
-            ; and eax, 0xc400
-            ; movzx ecx, cl
-            ; or eax, ecx
-            ; shl ecx, 8
-            ; or eax, ecx
-            ; mov [rbx + flags], ax
-        );
+        save_product_flags(e, to);
     }
+}
+
+/// EDX and EAX become the product of EAX and `edx`.
+fn multiply_long(e: &mut Emitter, signed: bool, counts: bool, live: bool) {
+    let (low, high) = (host(gpr::EAX), host(gpr::EDX));
+    if counts {
+        dynasm!(e.ops; .arch x64; mov eax, edx);
+        multiplier_clocks(e, signed);
+    }
+    dynasm!(e.ops; .arch x64; mov eax, Rd(low));
+    if signed {
+        dynasm!(e.ops; .arch x64; imul edx);
+    } else {
+        dynasm!(e.ops; .arch x64; mul edx);
+    }
+    dynasm!(e.ops; .arch x64; mov Rd(low), eax; mov Rd(high), edx);
+    if live {
+        save_product_flags(e, low);
+    }
+}
+
+/// A multiplication takes a clock for each significant bit of its multiplier, which is in `eax`. Uses `ecx`.
+fn multiplier_clocks(e: &mut Emitter, signed: bool) {
+    if signed {
+        dynasm!(e.ops; .arch x64; mov ecx, eax; sar ecx, 31; xor eax, ecx; sub eax, ecx);
+    }
+    dynasm!(e.ops; .arch x64; or eax, 4; bsr eax, eax; lea r13, [r13 + rax + 1]);
+}
+
+/// The host's OF, which a multiplication has given, and the flags of the lower half of its product, become the guest's.
+fn save_product_flags(e: &mut Emitter, low: u8) {
+    dynasm!(e.ops; .arch x64
+        ; seto cl
+        ; test Rd(low), Rd(low)
+        ; lahf
+        ; and eax, 0xc400
+        ; movzx ecx, cl
+        ; or eax, ecx
+        ; shl ecx, 8
+        ; or eax, ecx
+        ; mov [rbx + FLAGS], ax
+    );
 }
