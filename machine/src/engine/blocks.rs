@@ -296,7 +296,7 @@ impl<P: Part> Blocks<P> {
         either.is_some_and(|&either| marked(either, pa, bytes))
     }
 
-    /// What [`Blocks::holds`] looks at, for compiled code: for each page of RAM a bit for each [`PIECE_SHIFT`] piece.
+    /// What [`Blocks::holds`] looks at, for compiled code: for each page of RAM a bit for each piece.
     #[must_use]
     pub fn held(&self) -> *const u64 {
         self.either.pointer().cast_const()

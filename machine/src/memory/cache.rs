@@ -211,14 +211,16 @@ impl Cache {
 
     /// All tag words (set after set, MRU first), for an engine that keeps a pointer to them and indexes them directly:
     /// `tags[pa / line % sets * ways]`. It may write [`DIRTY`] of such a line, as [`Cache::access`] would. A line that
-    /// is watched, or still on its way, differs in its tag word. Compiled x86 code also reorders sets ([`Cache::trees`]).
+    /// is watched, or still on its way, differs in its tag word. Compiled x86 code also reorders sets
+    /// ([`Cache::trees`]).
     pub fn tags(&self) -> &Fixed<u32> {
         &self.tags
     }
 
-    /// The ways of each element of the tags, and the PLRU tree of each set. Compiled x86 code writes through these while
-    /// its processor runs. It makes a line its set's most recently used one, as [`Cache::access`] would, but drops no
-    /// shortcut, because an x86 core makes none. `None`: the cache replaces otherwise, or has other than 2 or 4 ways.
+    /// The ways of each element of the tags, and the PLRU tree of each set. Compiled x86 code writes through these
+    /// while its processor runs. It makes a line its set's most recently used one, as [`Cache::access`] would, but
+    /// drops no shortcut, because an x86 core makes none. `None`: the cache replaces otherwise, or has other than 2 or
+    /// 4 ways.
     pub(crate) fn trees(&self) -> Option<(*mut u8, *mut u64)> {
         let suits = matches!(self.geometry.ways, 2 | 4)
             && self.geometry.replacement == Replacement::PseudoLru;

@@ -260,7 +260,8 @@ pub(super) fn configs() -> [Config; 3] {
     [
         config("i486dx-50", &[]),
         config("p6-200", &[]),
-        config_without_window("p6-200", &[]),
+        // With few places for its branches.
+        config_without_window("p6-200", &["branch.entries=8"]),
     ]
 }
 

@@ -46,8 +46,8 @@ pub struct Thunks {
     /// The same for a store of `edx`, of 1, 2 and 4 bytes, which is done.
     pub store: [usize; 3],
     /// Called, with [`Access::Back`]: ZF is set if the line of `ecx` is at hand for a store, and no code is there; then
-    /// it is modified, and the one used last in its set. Otherwise nothing is changed, and CF is set if only the line is
-    /// not at hand. Keeps all but `rax` and `rdx`.
+    /// the line is modified, and the one used last in its set. Otherwise nothing is changed, and CF is set if no code is
+    /// there. Keeps all but `rax` and `rdx`.
     pub own: usize,
     /// Called: a store to `ecx`, whose line is not at hand, as [`Thunks::load`].
     pub missed: usize,
@@ -123,10 +123,10 @@ impl Emitter {
         );
     }
 
-    /// For a thunk that is called with an address in RAM in `ecx`: if the cache holds the line, but has not used it last
-    /// in its set, it has from now on, and the thunk returns with ZF set. Keeps all but `rax` and `rdx`. Otherwise goes
-    /// on behind this, with `eax` as it was. `except`: the bits of a tag that do not matter. `set`: those that the line
-    /// gets.
+    /// For a thunk that is called with an address in RAM in `ecx`: if the cache holds the line, but has not used it
+    /// last in its set, it has from now on, and the thunk returns with ZF set. Keeps all but `rax` and `rdx`. Otherwise
+    /// goes on behind this, with `eax` as it was. `except`: the bits of a tag that do not matter. `set`: those that the
+    /// line gets.
     fn use_older(&mut self, side: &Side, except: u32, set: u32) {
         if side.ways == 1 {
             return;

@@ -10,9 +10,7 @@ use std::rc::Rc;
 use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
 
 use super::{Block, Item};
-use crate::x86::compiler::emit::{
-    Binary, C, D, Emitter, FLAGS, Given, STACK, Unary, Value, host,
-};
+use crate::x86::compiler::emit::{Binary, C, D, Emitter, FLAGS, Given, STACK, Unary, Value, host};
 use crate::x86::compiler::templates::{By, Place, Source, Template};
 use crate::x86::op::Op;
 use crate::x86::registers::gpr;
