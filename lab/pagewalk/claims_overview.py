@@ -85,8 +85,16 @@ def _words(entry: Measurement, document: str, experiment: Experiment | None, *, 
 def _why(deciding: tuple[Experiment, TableRow] | None) -> str:
     if deciding is None:
         return ""
-    reason = reasons.told(*deciding)
-    told = reason if len(reason) <= _MOST_WORDS else reason[:_MOST_WORDS].rpartition(";")[0]
+    return short(reasons.told(*deciding))
+
+
+def short(reason: str) -> str:
+    """The parts of a reason for which there is room, in their order: a part that is too long hides none behind it."""
+    told = ""
+    for part in reason.split("; "):
+        longer = f"{told}; {part}" if told else part
+        if len(longer) <= _MOST_WORDS:
+            told = longer
     return told or f"{reason[:_MOST_WORDS].rpartition(' ')[0]} …"
 
 

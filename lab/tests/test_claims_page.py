@@ -319,6 +319,12 @@ def test_a_claim_leads_to_the_heading_of_its_experiment(title: str, fragment: st
     assert claims_overview.anchor(title) == fragment
 
 
+def test_a_long_part_of_a_reason_hides_no_part_behind_it() -> None:
+    counters = "cycles each: switch 2 -> 1"
+    assert claims_overview.short(f"direction; {'x' * 300}; {counters}") == f"direction; {counters}"
+    assert claims_overview.short(f"{'two words ' * 30}") == f"{('two words ' * 16)[:-1]} …"
+
+
 def test_a_row_says_why_the_published_effect_is_not_there() -> None:
     (experiment,) = experiments.find("osdi99-pair")
     table = measured.read(experiment)
