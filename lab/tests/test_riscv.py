@@ -76,7 +76,8 @@ def test_policies_are_not_for_risc_v() -> None:
 
 def test_what_is_risc_vs_alone_stays_small() -> None:
     folder = home().root / "machine" / "src" / "riscv"
-    lines = [line.strip() for path in folder.rglob("*.rs") for line in path.read_text(encoding="utf-8").splitlines()]
+    files = [path for path in folder.rglob("*.rs") if "compiler" not in path.relative_to(folder).parts]
+    lines = [line.strip() for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert 0 < sum(bool(line) and not line.startswith("//") for line in lines) <= 5000
 
 

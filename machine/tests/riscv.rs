@@ -1,6 +1,8 @@
 //! RISC-V machines: random instructions against QEMU, other people's tests of the instruction set and of the privileged
 //! architecture, TLBs against a model, the oracle, snapshots, and what a person may get wrong.
 
+#[path = "riscv/compiled.rs"]
+mod compiled;
 #[path = "riscv/conformance.rs"]
 mod conformance;
 #[path = "support/debugger.rs"]

@@ -288,6 +288,12 @@ impl<P: Part> Blocks<P> {
         watched.is_some_and(|&watched| marked(watched, pa, bytes))
     }
 
+    /// For each page of RAM: not 0 if [`Blocks::holds`] is true of some of its bytes. They stay there.
+    #[must_use]
+    pub fn holding(&self) -> *const u64 {
+        self.either.pointer()
+    }
+
     /// True if these bytes of RAM may be decoded code, or in an I-cache.
     #[inline(always)]
     #[must_use]

@@ -38,10 +38,10 @@ pub trait Scheduled: Instruction {
 type Pending = (u8, Vec<(u8, u64)>);
 
 /// The number of a state.
-type Number = u16;
+pub type Number = u16;
 
 /// The number of the state in which everything is ready and the cycle is free.
-const IDLE: Number = 0;
+pub const IDLE: Number = 0;
 
 /// A state that has not been looked at, or that waits to be.
 const UNKNOWN: Number = Number::MAX;
@@ -136,7 +136,7 @@ pub struct Schedule {
     /// The last issue, in cycles from the beginning of the block.
     pub last: Issued,
     /// The state at the block's end.
-    end: Number,
+    pub end: Number,
     /// The registers that are not ready at the block's end, and the cycles from the block's beginning until each is.
     late: Box<[(u8, u64)]>,
 }
@@ -222,6 +222,46 @@ impl Schedules {
         (self.known, self.at) = (IDLE, cycle);
     }
 
+    /// How often all states and schedules were forgotten.
+    #[inline(always)]
+    pub fn age(&self) -> u64 {
+        self.age
+    }
+
+    /// Can there be so many states more before all are forgotten?
+    pub fn have_room_for(&self, states: usize) -> bool {
+        self.states.len() + states <= STATES
+    }
+
+    /// At this cycle the pipeline is in this state.
+    #[inline(always)]
+    pub fn are_in(&mut self, state: Number, cycle: u64) {
+        (self.known, self.at) = (state, cycle);
+    }
+
+    /// What a state has left of the cycle ([`Issued`]).
+    #[inline(always)]
+    pub fn used(&self, state: Number) -> u8 {
+        self.states[usize::from(state)].pending.0
+    }
+
+    /// The registers that are not ready in a state, with the cycles until they are.
+    #[inline(always)]
+    pub fn waits(&self, state: Number) -> &[(u8, u64)] {
+        &self.states[usize::from(state)].pending.1
+    }
+
+    /// The state after so many cycles in which nothing is issued.
+    pub fn after(&mut self, state: Number, cycles: u64) -> Number {
+        if cycles == 0 {
+            return state;
+        }
+        let left = |&(register, left): &(u8, u64)| Some((register, left.checked_sub(cycles)?));
+        let waits = self.waits(state).iter().filter_map(left);
+        let waits = waits.filter(|&(_, left)| left != 0).collect();
+        self.number((0, waits))
+    }
+
     fn number(&mut self, pending: Pending) -> Number {
         if let Some(&number) = self.numbers.get(&pending) {
             return number;
@@ -250,7 +290,7 @@ impl Schedules {
 
     /// The number of the state that the pipeline is in.
     #[inline(always)]
-    fn state(&mut self, (cycle, used): Issued, ready: &Ready, sink: u8) -> Number {
+    pub fn state(&mut self, (cycle, used): Issued, ready: &Ready, sink: u8) -> Number {
         if let Some(state) = self.states.get(usize::from(self.known)) {
             if cycle == self.at && used == state.pending.0 {
                 return self.known;
@@ -359,7 +399,7 @@ impl Schedules {
 
     /// The times of a block from this state on.
     #[inline(never)]
-    fn schedule<'a, Op: Scheduled + 'a>(
+    pub fn schedule<'a, Op: Scheduled + 'a>(
         &mut self,
         state: Number,
         ops: impl Iterator<Item = &'a Op>,

@@ -24,10 +24,11 @@ const MOST: usize = 32;
 /// A part of a block.
 #[derive(Clone, Copy)]
 pub enum Straight<I> {
-    /// Its head. One without bytes is of no valid block.
+    /// Its head. One without bytes is of no valid block. `kept`: more is kept of it elsewhere.
     Head {
         pa: RamAddress,
         bytes: u32,
+        kept: bool,
     },
     Instruction(I),
     End,
@@ -37,7 +38,7 @@ impl<I: Instruction> Part for Straight<I> {
     const BYTES_MOST: u32 = I::LONGEST * MOST as u32;
 
     fn heads(&self, pa: RamAddress, _mode: bool) -> bool {
-        matches!(self, Straight::Head { pa: at, bytes } if *at == pa && *bytes != 0)
+        matches!(self, Straight::Head { pa: at, bytes, .. } if *at == pa && *bytes != 0)
     }
 
     fn begins_at(&self, pa: RamAddress, mode: bool) -> bool {
@@ -52,7 +53,16 @@ impl<I: Instruction> Part for Straight<I> {
     }
 
     fn drop_block(&mut self) {
-        *self = Straight::Head { pa: 0, bytes: 0 };
+        *self = Straight::Head {
+            pa: 0,
+            bytes: 0,
+            kept: self.is_kept(),
+        };
+    }
+
+    #[inline(always)]
+    fn is_kept(&self) -> bool {
+        matches!(self, Straight::Head { kept: true, .. })
     }
 }
 
@@ -245,7 +255,12 @@ pub unsafe trait Runs: Progressing {
     /// The block at `pa`. Empty if the first instruction goes on in the next page.
     fn block(&self, pa: RamAddress) -> Vec<Straight<Self::Instruction>> {
         let (code, mut bytes) = (self.rest_of_page(pa), 0);
-        let mut block = vec![Straight::Head { pa, bytes }];
+        let head = |bytes| Straight::Head {
+            pa,
+            bytes,
+            kept: false,
+        };
+        let mut block = vec![head(bytes)];
         while block.len() <= MOST && (bytes as usize) < code.len() {
             let instruction = self.decode(pa + bytes, &code[bytes as usize..]);
             if (bytes + instruction.length()) as usize > code.len() {
@@ -260,7 +275,7 @@ pub unsafe trait Runs: Progressing {
         if bytes == 0 {
             return Vec::new();
         }
-        block[0] = Straight::Head { pa, bytes };
+        block[0] = head(bytes);
         block.push(Straight::End);
         block
     }

@@ -310,8 +310,13 @@ impl Processor {
             };
         };
         if !self.running.oracle {
-            let tlb = self.mmu.first(fetch);
-            tlb.make_shortcut(va, asid, mode.number(), |entry| entry.free_rights(mode));
+            // Only RAM has shortcuts.
+            if self.ram_address(pa & !0xfff, 0x1000).is_some() {
+                let tlb = self.mmu.first(fetch);
+                let rights = |entry: &Entry| entry.free_rights(mode);
+                let needs = if fetch { right::EXECUTE } else { right::READ };
+                tlb.make_shortcut(va, asid, mode.number(), (needs, right::WRITE), rights);
+            }
         }
         Ok(pa)
     }

@@ -2,6 +2,7 @@
 
 mod access;
 mod accounting;
+pub mod compiler;
 mod compressed;
 pub mod config;
 mod counters;

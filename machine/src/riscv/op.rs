@@ -67,6 +67,12 @@ pub struct Op {
 }
 
 impl Op {
+    /// It raises no exception, and changes registers alone.
+    pub(super) fn is_plain_kind(&self) -> bool {
+        use Class::*;
+        matches!(self.class, Integer | Multiply | Divide | DivideWord)
+    }
+
     /// An op that does this. It reads and writes no register.
     pub fn new(run: Handler, word: u32, length: u8, class: Class) -> Op {
         Op {

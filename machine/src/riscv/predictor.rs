@@ -3,17 +3,21 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::memory::Fixed;
 use crate::pipeline::{Returns, train};
+
+/// Return addresses at a time.
+pub const CALLS: usize = 6;
 
 /// The predictor's state.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Predictor {
     /// 2 and 3 predict taken.
-    counters: Vec<u8>,
+    pub(super) counters: Fixed<u8>,
     /// An indirect jump, and where it went.
-    targets: Vec<(u64, u64)>,
+    pub(super) targets: Fixed<[u64; 2]>,
     /// Return addresses.
-    pub returns: Returns<6>,
+    pub returns: Returns<CALLS>,
 }
 
 impl Predictor {
@@ -21,8 +25,8 @@ impl Predictor {
     #[must_use]
     pub fn new(entries: u32, targets: u32) -> Predictor {
         Predictor {
-            counters: vec![1; entries as usize],
-            targets: vec![(0, 0); targets as usize],
+            counters: Fixed::from(vec![1; entries as usize]),
+            targets: Fixed::from(vec![[0; 2]; targets as usize]),
             returns: Returns::default(),
         }
     }
@@ -52,8 +56,8 @@ impl Predictor {
         let Some(entry) = self.targets.get_mut((pc >> 1) as usize & mask) else {
             return false;
         };
-        let right = *entry == (pc, target);
-        *entry = (pc, target);
+        let right = *entry == [pc, target];
+        *entry = [pc, target];
         right
     }
 }

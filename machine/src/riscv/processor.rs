@@ -1,5 +1,6 @@
 //! One processor: its parts, how it issues instructions, and its run loop.
 
+use super::compiler::Compiler;
 use super::config::{Config, Cost, Extensions};
 use super::csr::{Csr, mstatus, privilege};
 use super::decode::decode;
@@ -61,6 +62,7 @@ pub struct Processor {
     /// The cycle from which a register's value can be used.
     pub(super) ready: Ready,
     pub(super) schedules: Schedules,
+    pub compiler: Compiler,
     pub(super) instructions: u64,
 
     pub(super) fetches_by: Translation,
@@ -132,6 +134,7 @@ impl Processor {
             used: 0,
             ready: [0; register::ALL],
             schedules: Schedules::default(),
+            compiler: Compiler::new(config.processors),
             instructions: 0,
             fetches_by: Translation::Bare(true),
             data_by: Translation::Bare(true),
@@ -327,7 +330,7 @@ impl Processor {
 
     /// Fetches the lines that an instruction is the first of.
     #[inline(always)]
-    fn fetch_lines(&mut self, op: &Op) -> Result<(), Raised> {
+    pub(super) fn fetch_lines(&mut self, op: &Op) -> Result<(), Raised> {
         if op.fetches {
             self.fetch(self.pc)?;
             self.fetch(self.pc.wrapping_add(u64::from(op.length) - 2))?;
@@ -420,6 +423,30 @@ impl Processor {
         Ok(())
     }
 
+    /// As [`Runs::run_decoded`], by the schedule for the state that the pipeline is in, if there is one.
+    ///
+    /// # Safety
+    /// As [`Runs::run_decoded`].
+    #[inline(always)]
+    pub(super) unsafe fn run_scheduled(&mut self, head: *const Straight<Op>) -> Result<(), Raised> {
+        // SAFETY: the caller's: parts follow the head, up to the block's end, and stay as they are.
+        let ops = (1..).map_while(|n| match unsafe { &*head.add(n) } {
+            Straight::Instruction(op) => Some(op),
+            _ => None,
+        });
+        let block = (head.addr(), self.blocks.resets());
+        let pipeline = ((self.cycles, self.used), &self.ready);
+        let found = self.schedules.take(block, pipeline, &self.costs, ops);
+        let Some(taken) = found else {
+            // SAFETY: the caller's.
+            return unsafe { self.run_behind(head) };
+        };
+        // SAFETY: as above.
+        let result = unsafe { self.run_by(&taken.schedule, head) };
+        self.schedules.put(taken);
+        result
+    }
+
     /// Runs the instructions from one part of a block up to another one, which are plain.
     ///
     /// # Safety
@@ -454,7 +481,12 @@ impl Processor {
     /// # Safety
     /// As [`Processor::run_by`].
     #[cold]
-    unsafe fn issue_again(&mut self, head: *const Straight<Op>, count: usize, mut begin: Issued) {
+    pub(super) unsafe fn issue_again(
+        &mut self,
+        head: *const Straight<Op>,
+        count: usize,
+        mut begin: Issued,
+    ) {
         for n in 1..=count {
             // SAFETY: the caller's.
             let op = unsafe { op(head.add(n)) };
@@ -488,7 +520,7 @@ impl Processor {
 /// # Safety
 /// The part must have one, and the block must live.
 #[inline(always)]
-unsafe fn op<'a>(part: *const Straight<Op>) -> &'a Op {
+pub(super) unsafe fn op<'a>(part: *const Straight<Op>) -> &'a Op {
     // SAFETY: the caller's.
     match unsafe { &*part } {
         Straight::Instruction(op) => op,
@@ -558,22 +590,13 @@ unsafe impl Runs for Processor {
 
     #[inline(always)]
     unsafe fn run_decoded(&mut self, head: *const Straight<Op>) -> Result<(), Raised> {
-        // SAFETY: the caller's: parts follow the head, up to the block's end, and stay as they are.
-        let ops = (1..).map_while(|n| match unsafe { &*head.add(n) } {
-            Straight::Instruction(op) => Some(op),
-            _ => None,
-        });
-        let block = (head.addr(), self.blocks.resets());
-        let pipeline = ((self.cycles, self.used), &self.ready);
-        let found = self.schedules.take(block, pipeline, &self.costs, ops);
-        let Some(taken) = found else {
-            // SAFETY: the caller's.
-            return unsafe { self.run_behind(head) };
-        };
-        // SAFETY: as above.
-        let result = unsafe { self.run_by(&taken.schedule, head) };
-        self.schedules.put(taken);
-        result
+        // SAFETY: the caller's.
+        unsafe {
+            match self.run_compiled(head) {
+                Some(result) => result,
+                None => self.run_scheduled(head),
+            }
+        }
     }
 
     fn take_exception(&mut self, _: Raised) {

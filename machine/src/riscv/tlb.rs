@@ -2,7 +2,7 @@
 
 use super::csr::mstatus;
 use super::pmp::right;
-pub use crate::tlb::sized::{Entry, Tlb};
+pub use crate::tlb::sized::{Entry, PageShortcut, SHORTCUTS, Tlb};
 
 /// Bits of a page-table entry.
 pub mod pte {

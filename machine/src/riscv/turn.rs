@@ -72,6 +72,14 @@ impl Cpu for Processor {
         self.mmu.drop_shortcuts();
     }
 
+    fn set_compiler(&mut self, seen: Option<u32>) {
+        self.set_compiled(seen);
+    }
+
+    fn compiler_refused(&self) -> Option<&str> {
+        self.compiler.refused()
+    }
+
     fn make_ready(&mut self) {
         self.choose_sanitizer();
         self.page_fetched = false;

@@ -8,6 +8,7 @@ use super::replacement::AnyReplacement;
 use crate::account::tlb_events::{Space, TlbPage};
 use crate::account::{Account, Plain};
 use crate::config::TlbConfig;
+use crate::memory::Fixed;
 
 /// One translation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,22 +65,67 @@ impl Entry {
 
 /// A page of 4 KB whose entry needs no search.
 #[derive(Clone, Copy, Debug)]
-struct PageShortcut {
-    /// The page's virtual address, with the number of a mode from bit 8 on and bits of rights below.
+#[repr(C)]
+pub struct PageShortcut {
+    /// The page's virtual address, with the number of a mode from bit 8 on: [`PageShortcut::wanted`].
     page: u64,
-    frame: u64,
-    set: u32,
-    way: u8,
+    /// The same if stores may use it.
+    stores: u64,
+    /// Physical minus virtual address.
+    delta: u64,
+    /// Its entry: [`place`].
+    place: u32,
+    /// Bits of rights.
+    rights: u8,
 }
 
+/// What compiled code has to know.
+impl PageShortcut {
+    pub const PAGE: usize = std::mem::offset_of!(PageShortcut, page);
+    pub const STORES: usize = std::mem::offset_of!(PageShortcut, stores);
+    pub const DELTA: usize = std::mem::offset_of!(PageShortcut, delta);
+    pub const PLACE: usize = std::mem::offset_of!(PageShortcut, place);
+    /// The logarithm of its size.
+    pub const SHIFT: u32 = size_of::<PageShortcut>().trailing_zeros();
+
+    /// What stands in a shortcut of the page of `va` in the mode of this number, below 16.
+    #[inline(always)]
+    #[must_use]
+    pub fn wanted(va: u64, mode: u8) -> u64 {
+        va & !0xfff | u64::from(mode) << 8
+    }
+
+    #[must_use]
+    pub fn delta(&self) -> u64 {
+        self.delta
+    }
+
+    /// Is it for what [`PageShortcut::wanted`] gives, with this right?
+    #[inline(always)]
+    #[must_use]
+    pub fn is_for(&self, wanted: u64, right: u8) -> bool {
+        self.page == wanted && self.rights & right != 0
+    }
+}
+
+/// No address of a page.
+const NO_PAGE: u64 = 0xff;
+
 const NO_SHORTCUT: PageShortcut = PageShortcut {
-    page: 0,
-    frame: 0,
-    set: 0,
-    way: 0,
+    page: NO_PAGE,
+    stores: NO_PAGE,
+    delta: 0,
+    place: 0,
+    rights: 0,
 };
 
-const SHORTCUTS: usize = 256;
+/// Shortcuts of a TLB, by the page's number.
+pub const SHORTCUTS: usize = 256;
+
+/// A set and a way as one number.
+fn place(set: usize, way: u8) -> u32 {
+    (set as u32) << 8 | u32::from(way)
+}
 
 /// Which ways of a fully associative TLB can have the page of an address: a search looks at these alone. It finds what
 /// a search of all would find, because both begin with the lowest way.
@@ -168,16 +214,16 @@ pub struct Tlb {
     /// It has had parts of larger pages.
     parts: bool,
     #[serde(skip)]
-    shortcuts: Vec<PageShortcut>,
+    shortcuts: Fixed<PageShortcut>,
     /// Of a fully associative one.
     #[serde(skip)]
     index: Index,
-    /// The set and way that was used last, or [`NOT_USED`]. To use it again changes nothing.
+    /// The [`place`] that was used last, or [`NOT_USED`]. To use it again changes nothing.
     #[serde(skip)]
-    used: (u32, u8),
+    used: u32,
 }
 
-const NOT_USED: (u32, u8) = (u32::MAX, 0);
+const NOT_USED: u32 = u32::MAX;
 
 impl Tlb {
     /// An empty one.
@@ -199,7 +245,7 @@ impl Tlb {
             replacement: AnyReplacement::named(name, sets, config.ways)?,
             shifts: 0,
             parts: false,
-            shortcuts: Vec::new(),
+            shortcuts: Fixed::default(),
             index: Index::default(),
             used: NOT_USED,
         };
@@ -272,17 +318,35 @@ impl Tlb {
 
     /// The entry is used.
     #[inline(always)]
-    fn use_way(&mut self, set: u32, way: u8) {
-        if self.used != (set, way) {
-            self.used = (set, way);
-            self.replacement.used(set as usize, way);
+    pub fn use_place(&mut self, place: u32) {
+        if self.used != place {
+            self.used = place;
+            self.replacement.used((place >> 8) as usize, place as u8);
+        }
+    }
+
+    /// How far into it the place that was used last is, for compiled code.
+    pub const USED: usize = std::mem::offset_of!(Tlb, used);
+
+    /// Its shortcuts, by the lower bits of the page's number.
+    #[must_use]
+    pub fn shortcuts(&self) -> &Fixed<PageShortcut> {
+        &self.shortcuts
+    }
+
+    /// The only tree of a TLB that replaces by [`PseudoLru`], and what a use of each way does to it: see
+    /// [`PseudoLru::tree`].
+    pub(crate) fn tree(&self) -> Option<(*mut u64, *const [u64; 2])> {
+        match &self.replacement {
+            AnyReplacement::PseudoLru(policy) => policy.tree(),
+            _ => None,
         }
     }
 
     /// Looks `va` up, which is a use of the entry.
     pub fn look_up(&mut self, va: u64, asid: u16) -> Option<Entry> {
         let (set, way) = self.find(va, asid)?;
-        self.use_way(set as u32, way as u8);
+        self.use_place(place(set, way as u8));
         Some(self.entries[set * self.ways as usize + way])
     }
 
@@ -297,21 +361,22 @@ impl Tlb {
     #[inline(always)]
     pub fn quick(&mut self, va: u64, right: u8, mode: u8) -> Option<u64> {
         let shortcut = self.shortcuts.get((va >> 12) as usize % SHORTCUTS)?;
-        let wanted = va & !0xfff | u64::from(mode) << 8;
-        if shortcut.page & !0xff != wanted || shortcut.page as u8 & right == 0 {
+        if !shortcut.is_for(PageShortcut::wanted(va, mode), right) {
             return None;
         }
-        let (set, way, frame) = (shortcut.set, shortcut.way, shortcut.frame);
-        self.use_way(set, way);
-        Some(frame | va & 0xfff)
+        let (place, delta) = (shortcut.place, shortcut.delta);
+        self.use_place(place);
+        Some(va.wrapping_add(delta))
     }
 
-    /// The page of `va`, which has an entry, gets a shortcut for accesses with these rights in the mode of this number.
+    /// The page of `va`, which has an entry, gets a shortcut for accesses with these rights in the mode of this number, if
+    /// `needs` is one of them. `stores`: the right of stores.
     pub fn make_shortcut(
         &mut self,
         va: u64,
         asid: u16,
         mode: u8,
+        (needs, stores): (u8, u8),
         rights: impl FnOnce(&Entry) -> u8,
     ) {
         let Some((set, way)) = self.find(va, asid) else {
@@ -321,19 +386,25 @@ impl Tlb {
         if entry.suspect {
             return;
         }
-        let inside = (1_u64 << entry.shift) - 1;
+        let (page, rights) = (PageShortcut::wanted(va, mode), rights(&entry));
+        if rights & needs == 0 {
+            return;
+        }
         self.shortcuts[(va >> 12) as usize % SHORTCUTS] = PageShortcut {
-            page: va & !0xfff | u64::from(mode) << 8 | u64::from(rights(&entry)),
-            frame: entry.frame | va & inside & !0xfff,
-            set: set as u32,
-            way: way as u8,
+            page,
+            stores: if rights & stores == 0 { NO_PAGE } else { page },
+            delta: entry.physical(va).wrapping_sub(va),
+            place: place(set, way as u8),
+            rights,
         };
     }
 
     /// Whatever was found without a search is looked up again.
     pub fn drop_shortcuts(&mut self) {
-        self.shortcuts.clear();
-        self.shortcuts.resize(SHORTCUTS, NO_SHORTCUT);
+        if self.shortcuts.is_empty() {
+            self.shortcuts = Fixed::from(vec![NO_SHORTCUT; SHORTCUTS]);
+        }
+        self.shortcuts.fill(NO_SHORTCUT);
     }
 
     /// Makes what a snapshot does not hold.
@@ -415,7 +486,7 @@ impl Tlb {
             self.drop_shortcuts();
         }
         self.replacement.loaded(set, way as u8);
-        self.used = (set as u32, way as u8);
+        self.used = place(set, way as u8);
     }
 
     /// A walk begins: notes the entries that there are, while walks are recorded.

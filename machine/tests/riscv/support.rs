@@ -21,9 +21,12 @@ pub fn config(name: &str, settings: &[&str]) -> Config {
     Config::from_file(&path, &settings).unwrap()
 }
 
-/// A bare machine with an ELF file.
+/// A bare machine with an ELF file, which compiles code at its first sight.
 pub fn session(config: &Config, elf: &[u8], name: &str) -> Session {
-    Session::with_riscv_kernel(config, (elf, name), &Given::default(), Console::memory()).unwrap()
+    let given = (Given::default(), Console::memory());
+    let mut session = Session::with_riscv_kernel(config, (elf, name), &given.0, given.1).unwrap();
+    session.set_compiler(Some(1));
+    session
 }
 
 /// An ELF file with one segment of RAM, `code` at its beginning, where it begins to run.

@@ -216,7 +216,7 @@ fn check(entries: u32, ways: u32, policy: Policy, steps: &[Step]) {
                     let is_there = |old: &Entry| tlb.peek(old.page, old.asid).is_some();
                     model.load(new, is_there, &mut evicted);
                 }
-                tlb.make_shortcut(va, asid, MODE, |_| right::READ);
+                tlb.make_shortcut(va, asid, MODE, (right::READ, right::WRITE), |_| right::READ);
                 assert_eq!(tlb.quick(va, right::READ, MODE), Some(new.frame | 0x123));
                 assert_eq!(tlb.quick(va, right::WRITE, MODE), None);
                 assert_eq!(tlb.quick(va, right::READ, MODE ^ 1), None);

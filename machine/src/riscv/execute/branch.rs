@@ -28,7 +28,7 @@ pub const CONDITIONAL: &[Row] = branches! {
 };
 
 /// Registers that hold a return address (RISC-V Unprivileged ISA, table 2.1).
-fn links(register: u8) -> bool {
+pub fn links(register: u8) -> bool {
     register == 1 || register == 5
 }
 

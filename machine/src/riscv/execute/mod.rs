@@ -7,6 +7,8 @@ mod integer;
 mod storage;
 mod system;
 
+pub use branch::links;
+
 use super::config::Extension;
 use super::op::{Class, Op};
 use super::processor::Processor;

@@ -2,6 +2,7 @@
 //! last; the victim is where they lead.
 
 use super::Replacement;
+use crate::memory::Fixed;
 use crate::memory::cache::tree_path;
 use crate::tlb::Slot;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The trees of all sets. Bit 1 is the root; the bits 2n and 2n + 1 are below bit n.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PseudoLru {
-    trees: Box<[u64]>,
+    trees: Fixed<u64>,
     ways: u32,
 }
 
@@ -17,13 +18,14 @@ pub struct PseudoLru {
 const MOST: usize = u64::BITS as usize;
 
 /// [`tree_path`], by the number of ways and the way.
-static PATHS: [[(u64, u64); MOST]; MOST + 1] = {
-    let mut paths = [[(0, 0); MOST]; MOST + 1];
+static PATHS: [[[u64; 2]; MOST]; MOST + 1] = {
+    let mut paths = [[[0; 2]; MOST]; MOST + 1];
     let mut ways = 1;
     while ways <= MOST {
         let mut way = 0;
         while way < ways {
-            paths[ways][way] = tree_path(way, ways);
+            let (path, away) = tree_path(way, ways);
+            paths[ways][way] = [path, away];
             way += 1;
         }
         ways += 1;
@@ -32,10 +34,17 @@ static PATHS: [[(u64, u64); MOST]; MOST + 1] = {
 };
 
 impl PseudoLru {
+    /// The tree of the only set, if there is one set; and, by way, the bits that a use of it writes, and which of them
+    /// it sets. Compiled code of RISC-V writes the tree as [`PseudoLru::use_way`] would, while its processor runs.
+    pub(crate) fn tree(&self) -> Option<(*mut u64, *const [u64; 2])> {
+        let paths = &PATHS[self.ways as usize];
+        (self.trees.len() == 1).then(|| (self.trees.pointer(), paths.as_ptr()))
+    }
+
     /// [`Replacement::used`] of a set with so many ways.
     #[inline(always)]
     pub(crate) fn use_way(&mut self, set: usize, way: u8, ways: usize) {
-        let (path, away) = PATHS[ways][usize::from(way)];
+        let [path, away] = PATHS[ways][usize::from(way)];
         let tree = &mut self.trees[set];
         *tree = *tree & !path | away;
     }
@@ -53,7 +62,7 @@ impl PseudoLru {
 
 impl Replacement for PseudoLru {
     fn new(sets: u32, ways: u32) -> Self {
-        let trees = vec![0; sets as usize].into_boxed_slice();
+        let trees = Fixed::from(vec![0; sets as usize]);
         Self { trees, ways }
     }
 
