@@ -261,7 +261,7 @@ fn case(seed: u64) -> Case {
         .collect();
     Case {
         elf: elf(&image),
-        config: config(machine, settings),
+        config: config(machine, &[settings, &["memory.size=0x400000"]].concat()),
     }
 }
 
@@ -312,7 +312,7 @@ impl Case {
             if stop != Stop::Limit || now.instructions >= LIMIT {
                 return outcome(&session, stop);
             }
-            if random.below(8) == 0 {
+            if random.below(20) == 0 {
                 let bytes = session.save().unwrap();
                 assert_eq!(snapshot::architecture(&bytes), Some("RISC-V"));
                 let console = pagewalk_machine::board::Console::memory();

@@ -8,7 +8,7 @@
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
 use super::calls::packed;
-use super::code::{self, BYTES, Kind, Part, Site, Version};
+use super::code::{BYTES, Kind, Part, Site, Version};
 use super::emit::{Emitter, Lookup, UNTIL};
 use super::hot::keep;
 use super::templates;
@@ -76,8 +76,8 @@ impl Processor {
     /// They must be parts of a block that lives.
     pub(super) unsafe fn compile(
         &mut self,
-        part: Part,
-        head: Part,
+        (part, head): (Part, Part),
+        key: u64,
         state: Number,
         mode: u8,
     ) -> Option<u32> {
@@ -93,7 +93,6 @@ impl Processor {
                 _ => None,
             })
             .collect();
-        let key = code::key(part, state);
         let places = self.places();
         if ops.is_empty() || !has_templates(&ops) || !self.compiler.makes_room(places) {
             return None;
@@ -126,7 +125,7 @@ impl Processor {
             wrong: self.schedules.after(schedule.end, mispredict.into()),
         };
         let (va, line) = (self.pc, self.line);
-        let pa = self.fetched.1 | (va & (line - 1)) as RamAddress;
+        let pa = self.fetched.1 & !0xfff | (va & 0xfff) as RamAddress;
         let shortcuts = self.mmu.first[0].shortcuts();
         let shortcut = |va: u64| {
             let place = (va >> 12) as usize % shortcuts.len();
@@ -155,7 +154,7 @@ impl Processor {
             va,
             pa,
             mode,
-            line: va & !(line - 1),
+            line: self.fetched.0,
             ahead: 0,
             cold: Vec::new(),
             stubs: Vec::new(),

@@ -180,6 +180,11 @@ impl Processor {
             Ok(pa) => pa,
             Err(raised) => return self.leaves(Err(raised)),
         };
+        if self.is_due() {
+            // Of what has been fetched one instruction runs.
+            let result = self.run_fetched();
+            return self.leaves(result);
+        }
         let head = self.blocks.target((self.pc >> 1) as u32, pa, false);
         if head.is_null() || !self.page_fetched {
             return self.leaves(Ok(()));
@@ -198,6 +203,11 @@ impl Processor {
             self.link(site, number);
         }
         begin
+    }
+
+    #[cold]
+    fn run_fetched(&mut self) -> Result<(), Raised> {
+        self.run_block()
     }
 
     fn link(&mut self, site: &Site, to: u32) {

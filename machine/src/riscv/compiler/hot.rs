@@ -272,7 +272,7 @@ impl Processor {
         let state = self.schedules.state(pipeline, &self.ready, Op::SINK);
         self.schedules.are_in(state, self.cycles);
         let code = self.compiler.code.as_mut();
-        code.is_some_and(|code| code.known.find(code::key(head, state)).is_some())
+        code.is_some_and(|code| code.known.find(code::key(head, state, false)).is_some())
     }
 
     /// The version that runs what is behind `part` of the block at `head`, at which the processor is. If there is none, and
@@ -294,7 +294,8 @@ impl Processor {
             self.give_up();
             return None;
         }
-        let key = code::key(part, state);
+        let fetches = (self.pc ^ self.fetched.0) & !(self.line - 1) != 0;
+        let key = code::key(part, state, fetches);
         let mode = self.compiled_mode()?;
         if let Some(code) = &mut self.compiler.code
             && let Some(number) = code.known.find(key)
@@ -319,7 +320,7 @@ impl Processor {
             return None;
         }
         self.compiler.heat.remove(&key);
-        let place = u64::from(self.fetched.1 | (self.pc & (self.line - 1)) as u32) << 16;
+        let place = u64::from(self.fetched.1 & !0xfff | (self.pc & 0xfff) as u32) << 16;
         if self.compiler.times.len() >= TIMED {
             self.compiler.times.clear();
         }
@@ -331,7 +332,7 @@ impl Processor {
             None
         } else {
             // SAFETY: the caller's.
-            unsafe { self.compile(part, head, state, mode) }
+            unsafe { self.compile((part, head), key, state, mode) }
         };
         if made.is_none()
             && let Some(code) = &mut self.compiler.code
