@@ -24,11 +24,7 @@ pub fn decode(word: u32, extensions: Extensions) -> Op {
         (expand(word as u16), word & 0xffff, 2)
     };
     let found = whole.and_then(|whole| Some((whole, row(whole, extensions)?)));
-    let op = found.and_then(|(whole, row)| {
-        let op = op(whole, raw, length, row)?;
-        let plain = op.is_plain_kind() && whole & 0x7f != AUIPC;
-        Some(Op { plain, ..op })
-    });
+    let op = found.and_then(|(whole, row)| op(whole, raw, length, row));
     op.unwrap_or_else(|| Op::new(illegal, raw, length, Class::System))
 }
 
@@ -69,6 +65,7 @@ fn op(word: u32, raw: u32, length: u8, row: &Row) -> Option<Op> {
             number(form.rs3, word, 27)
         },
         immediate: immediate(form.immediate, word)?,
+        plain: class.is_plain() && word & 0x7f != AUIPC,
         ..Op::new(row.run, raw, length, class)
     })
 }

@@ -41,6 +41,14 @@ pub enum Class {
     Fence,
 }
 
+impl Class {
+    /// Its instructions raise no exception, and change registers alone.
+    pub(super) fn is_plain(self) -> bool {
+        use Class::*;
+        matches!(self, Integer | Multiply | Divide | DivideWord)
+    }
+}
+
 /// How many classes there are.
 pub const CLASSES: usize = 13;
 
@@ -67,12 +75,6 @@ pub struct Op {
 }
 
 impl Op {
-    /// It raises no exception, and changes registers alone.
-    pub(super) fn is_plain_kind(&self) -> bool {
-        use Class::*;
-        matches!(self.class, Integer | Multiply | Divide | DivideWord)
-    }
-
     /// An op that does this. It reads and writes no register.
     pub fn new(run: Handler, word: u32, length: u8, class: Class) -> Op {
         Op {

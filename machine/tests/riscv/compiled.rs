@@ -4,8 +4,10 @@
 use pagewalk_machine::computer::{Limits, Stop, snapshot};
 use pagewalk_machine::riscv::Config;
 use pagewalk_machine::riscv::session::Session;
+use pagewalk_machine::riscv::shim::Program;
+use pagewalk_machine::shim::Ending;
 
-use super::differential::{Random, i, jal, r, s, step, words};
+use super::differential::{self, Random, batch, i, jal, r, s, step, words};
 use super::extensions::{csrw, li};
 use super::support::{config, elf, session};
 
@@ -325,8 +327,8 @@ impl Case {
 
 #[test]
 fn programs_run_as_by_the_interpreter_and_the_oracle() {
-    let seeds = super::differential::number("PAGEWALK_SEEDS", 120);
-    let first = super::differential::number("PAGEWALK_SEED", 1);
+    let seeds = differential::number("PAGEWALK_SEEDS", 120);
+    let first = differential::number("PAGEWALK_SEED", 1);
     let mut linked = 0;
     for seed in first..first + seeds {
         let case = case(seed);
@@ -349,6 +351,67 @@ fn programs_run_as_by_the_interpreter_and_the_oracle() {
     }
     if compiles() {
         assert!(linked > 5 * seeds, "{linked}");
+    }
+}
+
+/// Each step alone, on random operands, between code that reads and writes all registers: the registers, memory, counters
+/// and cycles that the interpreter gives.
+#[test]
+fn each_template_does_what_the_interpreter_does() {
+    let settings = ["core.misaligned=\"hardware\"", "core.extensions=zba_zbb"];
+    let config = config("u74-1500", &settings);
+    let mut made = 0;
+    for n in 1..=differential::number("PAGEWALK_BATCHES", 12) {
+        let mut random = Random(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        random.next();
+        let batch = batch(&mut random, (150, 1), 4);
+        let elf = differential::elf(&batch);
+        let mut run = |seen| {
+            let arguments = [b"s".to_vec()];
+            let mut program = Program::new(&config, &elf, "steps", &arguments, &[]).unwrap();
+            program.capture();
+            program.machine_mut().set_compiler(seen);
+            assert_eq!(program.run(Limits::NONE), Ending::Exited(0));
+            made += program.machine().processor().compiler.made();
+            (program.printed().to_vec(), program.machine().counters())
+        };
+        let (wanted, found) = (run(None), run(Some(1)));
+        assert!(wanted == found, "batch {n}");
+    }
+    assert!(!compiles() || made > 12 * 100, "{made}");
+}
+
+/// A guest that changes its code in each round has it compiled a few times only.
+#[test]
+fn code_that_changes_again_and_again_is_not_compiled_again_and_again() {
+    let mut case = case(1);
+    let mut code = words(&[i(0x13, 0, 10, 0, 0), lui(11, 0x4000)]);
+    let top = code.len();
+    code.extend(words(&[
+        6 << 7 | 0x17, // auipc t1, 0
+        i(0x03, 2, 7, 6, 24),
+        lui(28, 0x10_0000),
+        r(0x33, 0, 0, 7, 7, 28),
+        s(0x23, 2, 6, 7, 24),
+        0x100f,
+        i(0x13, 0, 29, 29, 1),
+        i(0x13, 0, 10, 10, 1),
+        b(4, 10, 11, -4 * 8),
+        0x0010_0073,
+    ]));
+    assert_eq!(top, 8);
+    let at = 0x78 + CODE;
+    case.elf[at..at + code.len()].copy_from_slice(&code);
+    for seen in [Some(1), Some(3)] {
+        let (wanted, _) = case.run(None, true);
+        let mut session = case.session(seen);
+        let stop = session.run(Limits {
+            instructions: LIMIT,
+            ..Limits::NONE
+        });
+        assert_eq!(outcome(&session, stop), wanted);
+        let made = session.machine().processor().compiler.made();
+        assert!(made < 200, "{made}");
     }
 }
 

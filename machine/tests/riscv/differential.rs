@@ -21,7 +21,7 @@ const FCSR: i32 = 512;
 const MEMORY: i32 = 528;
 /// Sequences of a program: their blocks lie within the megabyte that one call may write.
 const BATCH: usize = 1000;
-const STEPS: usize = 24;
+pub const STEPS: usize = 24;
 
 /// Point to the block, and to its memory: no sequence writes them.
 const BLOCK_REGISTER: u32 = 31;
@@ -408,7 +408,7 @@ fn compressed(random: &mut Random) -> Vec<u8> {
 }
 
 /// Code and data of a program, and where the code of each sequence begins.
-struct Batch {
+pub struct Batch {
     code: Vec<u8>,
     data: Vec<u8>,
     steps: Vec<Vec<u8>>,
@@ -451,8 +451,8 @@ fn block(random: &mut Random) -> Vec<u8> {
     block
 }
 
-/// So many sequences, all of them run so often.
-fn batch(random: &mut Random, sequences: usize, rounds: i32) -> Batch {
+/// So many sequences of so many steps, all of them run so often.
+pub fn batch(random: &mut Random, (sequences, steps): (usize, usize), rounds: i32) -> Batch {
     let mut all = Batch {
         code: Vec::new(),
         data: Vec::new(),
@@ -469,7 +469,7 @@ fn batch(random: &mut Random, sequences: usize, rounds: i32) -> Batch {
         let call = jal(MEMORY_REGISTER, all.code.len(), read_at);
         let memory = i(0x13, 0, MEMORY_REGISTER, BLOCK_REGISTER, MEMORY);
         all.code.extend(words(&[call, memory]));
-        let steps: Vec<u8> = (0..STEPS).flat_map(|_| step(random)).collect();
+        let steps: Vec<u8> = (0..steps).flat_map(|_| step(random)).collect();
         all.code.extend(&steps);
         all.steps.push(steps);
         let call = jal(MEMORY_REGISTER, all.code.len(), write_at);
@@ -504,7 +504,7 @@ fn batch(random: &mut Random, sequences: usize, rounds: i32) -> Batch {
 }
 
 /// A static executable.
-fn elf(batch: &Batch) -> Vec<u8> {
+pub fn elf(batch: &Batch) -> Vec<u8> {
     let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\xf3\0\x01\0\0\0".to_vec();
     for quad in [CODE, 64, 0] {
         file.extend(quad.to_le_bytes());
@@ -558,7 +558,7 @@ fn random_sequences_give_what_qemu_gives() {
     for n in 0..batches {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(n) | 1);
         random.next();
-        let batch = batch(&mut random, BATCH, 1);
+        let batch = batch(&mut random, (BATCH, STEPS), 1);
         let elf = elf(&batch);
         std::fs::write(&path, &elf).unwrap();
         use std::os::unix::fs::PermissionsExt as _;
@@ -640,7 +640,7 @@ fn the_oracle_counts_the_same_in_random_sequences() {
                 | 1,
         );
         random.next();
-        let elf = elf(&batch(&mut random, 60, 12));
+        let elf = elf(&batch(&mut random, (60, STEPS), 12));
         let mut cut = |seen, oracle| {
             let arguments = [b"s".to_vec()];
             let mut program = Program::new(&config, &elf, "sequences", &arguments, &[]).unwrap();

@@ -296,7 +296,7 @@ impl Block<'_> {
                 dynasm!(b.e.ops; .arch x64; jmp =>on);
             }));
         } else if !templates::plain(&mut self.e, op, va) {
-            let (kind, thunk) = if op.is_plain_kind() {
+            let (kind, thunk) = if op.class.is_plain() {
                 (Kind::Plain, self.thunks.plain)
             } else {
                 (Kind::Alone { step }, self.thunks.alone)
@@ -373,7 +373,7 @@ fn own(op: &Op) -> u64 {
         packed(0, 1, 1, 0)
     } else if op.class == Class::Branch {
         packed(0, 1, 0, 1)
-    } else if op.is_plain_kind() {
+    } else if op.class.is_plain() {
         packed(0, 1, 0, 0)
     } else {
         0

@@ -100,8 +100,7 @@ pub fn load_or_store(
 
 /// Emits an instruction at `va` that changes registers and nothing else. False: it has no template.
 pub fn plain(e: &mut Emitter, op: &Op, va: u64) -> bool {
-    use Class::*;
-    if !matches!(op.class, Integer | Multiply | Divide | DivideWord) {
+    if !op.class.is_plain() {
         return false;
     }
     if op.rd == SINK {
