@@ -16,14 +16,17 @@ use crate::riscv::op::Op;
 use crate::riscv::processor::Processor;
 use crate::riscv::trap::Raised;
 
-/// What was seen so often by the run loop is compiled.
-const SEEN: u32 = 3;
+/// What was seen so often by the run loop is compiled: to compile it takes as long as to run it some hundred times.
+const SEEN: u32 = 16;
 
-/// See [`Pays`].
-const LEAST: u64 = 12;
+/// See [`Pays`]. With a few calls for each hundred instructions a program of much code is slower than by the interpreter.
+const LEAST: u64 = 64;
 
 /// Compiled code is not entered when there are only so many cycles until the deadline.
 const SHORT: u64 = 150;
+
+/// What is not to be compiled, or has been: it has a version, or there was a reason against one.
+const COLD: u32 = u32::MAX;
 
 /// In place of a version: there will be none.
 const NEVER: u32 = u32::MAX;
@@ -262,6 +265,7 @@ impl Processor {
         // SAFETY: the caller's.
         let number = unsafe { self.compiled(part, part, false) }?;
         let begin = self.begins(number)?;
+        self.compiler.pays.calls += 1;
         // SAFETY: it has just been given.
         Some(unsafe { calls::enter(self, begin) })
     }
@@ -315,11 +319,17 @@ impl Processor {
             self.compiler.heat.clear();
         }
         let heat = self.compiler.heat.entry(key).or_insert(0);
+        if *heat == COLD {
+            if let Some(code) = &mut self.compiler.code {
+                code.known.note(key, NEVER);
+            }
+            return None;
+        }
         *heat += 1;
         if *heat < seen {
             return None;
         }
-        self.compiler.heat.remove(&key);
+        *heat = COLD;
         let place = u64::from(self.fetched.1 & !0xfff | (self.pc & 0xfff) as u32) << 16;
         if self.compiler.times.len() >= TIMED {
             self.compiler.times.clear();
@@ -328,18 +338,11 @@ impl Processor {
             .entry(place | u64::from(state))
             .or_insert(0);
         *times = (*times + 1).min(TIMES + 1);
-        let made = if *times > TIMES {
-            None
-        } else {
-            // SAFETY: the caller's.
-            unsafe { self.compile((part, head), key, state, mode) }
-        };
-        if made.is_none()
-            && let Some(code) = &mut self.compiler.code
-        {
-            code.known.insert(key, NEVER);
+        if *times > TIMES {
+            return None;
         }
-        made
+        // SAFETY: the caller's.
+        unsafe { self.compile((part, head), key, state, mode) }
     }
 
     /// Compiled code does not pay: the interpreter runs everything for a while.
