@@ -369,8 +369,8 @@ impl Tlb {
         Some(va.wrapping_add(delta))
     }
 
-    /// The page of `va`, which has an entry, gets a shortcut for accesses with these rights in the mode of this number, if
-    /// `needs` is one of them. `stores`: the right of stores.
+    /// The page of `va`, which has an entry, gets a shortcut for accesses with these rights in the mode of this number,
+    /// if `needs` is one of them. `stores`: the right of stores.
     pub fn make_shortcut(
         &mut self,
         va: u64,

@@ -12,8 +12,8 @@ use super::extensions::{csrw, li};
 use super::support::{config, elf, session};
 
 const START: u64 = 0x8000_0000;
-/// From the beginning of RAM: tables of 1 GB, of 2 MB and of 4 KB; the program; its data, at which x31 points; its memory,
-/// at which x30 points; the frames of the small pages.
+/// From the beginning of RAM: tables of 1 GB, of 2 MB and of 4 KB; the program; its data, at which x31 points; its
+/// memory, at which x30 points; the frames of the small pages.
 const ROOT: usize = 0x1000;
 const MIDDLE: usize = 0x2000;
 const LEAVES: usize = 0x3000;
@@ -354,8 +354,8 @@ fn programs_run_as_by_the_interpreter_and_the_oracle() {
     }
 }
 
-/// Each step alone, on random operands, between code that reads and writes all registers: the registers, memory, counters
-/// and cycles that the interpreter gives.
+/// Each step alone, on random operands, between code that reads and writes all registers: the registers, memory,
+/// counters and cycles that the interpreter gives.
 #[test]
 fn each_template_does_what_the_interpreter_does() {
     let settings = ["core.misaligned=\"hardware\"", "core.extensions=zba_zbb"];

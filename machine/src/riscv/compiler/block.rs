@@ -193,8 +193,8 @@ impl Processor {
     }
 }
 
-/// Do most of these instructions have templates? To call functions from compiled code takes longer than to run them as a
-/// block.
+/// Do most of these instructions have templates? To call functions from compiled code takes longer than to run them as
+/// a block.
 fn has_templates(ops: &[&Op]) -> bool {
     let mut e = Emitter::new(0);
     let with = ops.iter().filter(|op| {
@@ -367,7 +367,8 @@ impl Block<'_> {
     }
 }
 
-/// What an instruction counts that compiled code runs at once. What runs by the interpreter's function is counted there.
+/// What an instruction counts that compiled code runs at once. What runs by the interpreter's function is counted
+/// there.
 fn own(op: &Op) -> u64 {
     if templates::access(op).is_some() {
         packed(0, 1, 1, 0)

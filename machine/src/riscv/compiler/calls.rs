@@ -99,8 +99,8 @@ impl Processor {
         self.running.deadline.min(self.cycles + most)
     }
 
-    /// At this cycle the pipeline is in this state. When compiled code was entered it was in another one, and since then
-    /// no register's time was entered.
+    /// At this cycle the pipeline is in this state. When compiled code was entered it was in another one, and since
+    /// then no register's time was entered.
     fn is_in(&mut self, state: Number, cycle: u64) {
         let entered = std::mem::replace(&mut self.compiler.entered, state);
         for &(register, _) in self.schedules.waits(entered) {
@@ -170,7 +170,8 @@ impl Processor {
         Some(begin)
     }
 
-    /// A block has ended: what the run loop does then, as far as compiled code goes on. The jump of `site` may lead there.
+    /// A block has ended: what the run loop does then, as far as compiled code goes on. The jump of `site` may lead
+    /// there.
     fn goes_on(&mut self, site: Option<&Site>) -> usize {
         if self.observers.batch_is_full() || self.is_due() {
             return self.leaves(Ok(()));

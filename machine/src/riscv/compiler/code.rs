@@ -60,8 +60,8 @@ pub fn mode(fetches: u8, data: u8) -> u8 {
     fetches << 4 | data
 }
 
-/// What finds the version of the instructions behind a part for a state. `fetches`: the line of the first one has not been
-/// fetched. The host's addresses have 47 bits, and those of parts are even.
+/// What finds the version of the instructions behind a part for a state. `fetches`: the line of the first one has not
+/// been fetched. The host's addresses have 47 bits, and those of parts are even.
 pub fn key(part: Part, state: Number, fetches: bool) -> u64 {
     (part as u64 | u64::from(fetches)) << 16 | u64::from(state)
 }

@@ -113,8 +113,8 @@ pub enum Shift {
 pub struct Lookup {
     /// The mode of data, see [`PageShortcut::wanted`].
     pub mode: u8,
-    /// An address in RAM rotated to the right by the first number has the place of its set among the D-cache's tags under
-    /// the second as a mask: [`crate::memory::Cache::places`].
+    /// An address in RAM rotated to the right by the first number has the place of its set among the D-cache's tags
+    /// under the second as a mask: [`crate::memory::Cache::places`].
     pub rotation: u32,
     pub set_mask: u32,
     pub line: u32,
@@ -319,9 +319,9 @@ impl Emitter {
         }
     }
 
-    /// `rcx`, a virtual address := where the host has the byte there, if its page has a shortcut for this access, and its line is the one
-    /// that the D-cache used last in its set, has come, and of a store has been written already. Otherwise on to `slow`.
-    /// `rax` and `rdx` are free then.
+    /// `rcx`, a virtual address := where the host has the byte there, if its page has a shortcut for this access, and
+    /// its line is the one that the D-cache used last in its set, has come, and of a store has been written already.
+    /// Otherwise on to `slow`. `rax` and `rdx` are free then.
     pub fn in_ram(&mut self, lookup: &Lookup, bytes: u32, store: bool, slow: DynamicLabel) {
         const PAGES: i32 = (SHORTCUTS as i32 - 1) << PageShortcut::SHIFT;
         const SHIFT: i8 = 12 - PageShortcut::SHIFT as i8;

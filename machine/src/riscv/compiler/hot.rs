@@ -19,7 +19,8 @@ use crate::riscv::trap::Raised;
 /// What was seen so often by the run loop is compiled: to compile it takes as long as to run it some hundred times.
 const SEEN: u32 = 16;
 
-/// See [`Pays`]. With a few calls for each hundred instructions a program of much code is slower than by the interpreter.
+/// See [`Pays`]. With a few calls for each hundred instructions a program of much code is slower than by the
+/// interpreter.
 const LEAST: u64 = 64;
 
 /// Compiled code is not entered when there are only so many cycles until the deadline.
@@ -279,8 +280,8 @@ impl Processor {
         code.is_some_and(|code| code.known.find(code::key(head, state, false)).is_some())
     }
 
-    /// The version that runs what is behind `part` of the block at `head`, at which the processor is. If there is none, and
-    /// it was often seen, it is compiled. `from_compiled`: compiled code goes there.
+    /// The version that runs what is behind `part` of the block at `head`, at which the processor is. If there is none,
+    /// and it was often seen, it is compiled. `from_compiled`: compiled code goes there.
     ///
     /// # Safety
     /// They must be parts of a block that lives.
@@ -369,8 +370,8 @@ impl Processor {
             return;
         }
         for version in &code.versions {
-            // SAFETY: the head is that of a block, valid or not, and nothing else refers to it now. The pointer comes from
-            // `Blocks`, and so may be written through.
+            // SAFETY: the head is that of a block, valid or not, and nothing else refers to it now. The pointer comes
+            // from `Blocks`, and so may be written through.
             unsafe { keep(version.head, false) };
         }
     }
