@@ -63,7 +63,7 @@ impl Block<'_> {
                 }
                 self.edge(target, self.around.end);
             }
-            _ => self.to_register(op, va, next),
+            _ => self.jump_to_register(op, va, next),
         }
     }
 
@@ -164,7 +164,7 @@ impl Block<'_> {
     }
 
     /// A jump to a register.
-    fn to_register(&mut self, op: &Op, va: u64, next: u64) {
+    fn jump_to_register(&mut self, op: &Op, va: u64, next: u64) {
         let returns = links(op.rs1) && op.rs1 != op.rd;
         let (end, wrong) = (self.around.end, self.around.wrong);
         self.e.get(C, op.rs1);
