@@ -1,13 +1,11 @@
 //! Instructions: one file for each group of them, with tables that say how each is encoded and what it does.
 
 mod atomic;
-mod branch;
+pub mod branch;
 mod float;
 mod integer;
 mod storage;
 mod system;
-
-pub use branch::links;
 
 use super::config::Extension;
 use super::op::{Class, Op};

@@ -20,7 +20,7 @@ use crate::memory::RamAddress;
 use crate::pipeline::Returns;
 use crate::riscv::counters::Hpm;
 use crate::riscv::csr::Csr;
-use crate::riscv::execute::links;
+use crate::riscv::execute::branch::links;
 use crate::riscv::op::Op;
 use crate::riscv::predictor::{CALLS, Predictor};
 use crate::riscv::processor::Processor;
