@@ -202,7 +202,7 @@ unsafe impl Send for Code {}
 
 impl Code {
     pub fn new(places: Places) -> std::io::Result<Box<Code>> {
-        let mut memory = CodeMemory::new()?;
+        let mut memory = CodeMemory::new(places.instruction_tags)?;
         let thunks = Thunks::write(&mut memory, &places.notes);
         Ok(Box::new(Code {
             memory,

@@ -77,6 +77,7 @@ const DATA_USED: i32 = (tlb(true) + Tlb::USED) as i32;
 const FETCHES_USED: i32 = (tlb(false) + Tlb::USED) as i32;
 
 /// A RISC-V's code.
+#[derive(Default)]
 pub struct RiscV;
 
 /// Code of blocks that is being written.
