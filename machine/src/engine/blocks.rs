@@ -288,12 +288,6 @@ impl<P: Part> Blocks<P> {
         watched.is_some_and(|&watched| marked(watched, pa, bytes))
     }
 
-    /// For each page of RAM: not 0 if [`Blocks::holds`] is true of some of its bytes. They stay there.
-    #[must_use]
-    pub fn holding(&self) -> *const u64 {
-        self.either.pointer()
-    }
-
     /// True if these bytes of RAM may be decoded code, or in an I-cache.
     #[inline(always)]
     #[must_use]
@@ -302,7 +296,8 @@ impl<P: Part> Blocks<P> {
         either.is_some_and(|&either| marked(either, pa, bytes))
     }
 
-    /// What [`Blocks::holds`] looks at, for compiled code: for each page of RAM a bit for each piece.
+    /// For each page of RAM, a bit for each piece about which [`Blocks::holds`] would be true. The words stay where
+    /// they are.
     #[must_use]
     pub fn held(&self) -> *const u64 {
         self.either.pointer().cast_const()

@@ -235,7 +235,7 @@ impl Schedules {
 
     /// At this cycle the pipeline is in this state.
     #[inline(always)]
-    pub fn are_in(&mut self, state: Number, cycle: u64) {
+    pub fn now_in(&mut self, state: Number, cycle: u64) {
         (self.known, self.at) = (state, cycle);
     }
 

@@ -36,8 +36,8 @@ impl Arrival {
         }
     }
 
-    /// Becomes as another one, field by field: the host need not wait until it can read two fields at once that have just
-    /// been written one by one.
+    /// Becomes like `other`, field by field. So the host need not wait until it can read two fields at once that have
+    /// just been written one by one.
     #[inline(always)]
     fn set(&mut self, other: &Arrival) {
         self.line = other.line;
@@ -123,8 +123,8 @@ impl Arrivals {
         }
     }
 
-    /// Drops what has been complete for long. Otherwise a program that had many lines on their way once would search
-    /// among so many ever after.
+    /// Drops entries whose lines have been complete for long. Otherwise a program that had many lines on their way once
+    /// would search among so many ever after.
     #[cold]
     #[inline(never)]
     fn drop_old(&mut self, now: u64) {

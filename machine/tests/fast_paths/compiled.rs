@@ -133,8 +133,8 @@ routine:
 5: blr
 ";
 
-/// A routine of four lines that are one piece of code: loads that miss, comparisons that a branch reads, that `mfcr` reads
-/// lines later, and that nothing reads, a branch that is hardly ever taken, and a jump. Now and then the first
+/// A routine of four lines that are one piece of code: loads that miss, comparisons that a branch reads, that `mfcr`
+/// reads lines later, and that nothing reads, a branch that is hardly ever taken, and a jump. Now and then the first
 /// instruction of the second or the third line is written anew, or code elsewhere takes the place of the lines in the
 /// I-cache.
 const LINES: &str = "

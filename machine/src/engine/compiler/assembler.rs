@@ -71,6 +71,12 @@ impl<Guest> Assembler<Guest> {
         }
     }
 
+    /// On to `slow` unless the word at `place` is this tag. `rax` is free then.
+    pub fn tag(&mut self, place: usize, tag: u32, slow: DynamicLabel) {
+        self.compare_word(place, tag.cast_signed());
+        dynasm!(self.ops; .arch x64; jne =>slow);
+    }
+
     /// Compares the byte at `place` with a number. `rax` is free then.
     pub fn compare_byte(&mut self, place: usize, number: i8) {
         match self.reach(place, 7) {

@@ -23,6 +23,13 @@ const DISTANCE: usize = 1 << 30;
 /// What code begins at a multiple of, in bytes.
 const ALIGNMENT: usize = 16;
 
+/// What a user is told where the host gives no memory for code.
+pub fn refusal(error: &std::io::Error) -> String {
+    format!(
+        "this computer gives no memory for compiled code ({error}): the interpreter runs all code"
+    )
+}
+
 /// A place that a jump goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(u32);

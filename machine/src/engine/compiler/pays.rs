@@ -6,7 +6,7 @@
 pub struct Pays<const LEAST: u64> {
     /// Calls since they were last compared with the instructions.
     pub calls: u64,
-    /// The processor's instructions then.
+    /// The processor's instructions then, and those that the interpreter alone has run since.
     since: u64,
     /// Compiled code is not entered before the processor has run so many.
     pause: u64,
@@ -19,8 +19,8 @@ impl<const LEAST: u64> Pays<LEAST> {
     /// Instructions until compiled code is tried again.
     const PAUSE: u64 = 1 << 24;
 
-    /// Before now, after so many instructions in all, `skipped` of them were run by the interpreter alone: only those of
-    /// compiled code are compared with its calls.
+    /// The interpreter alone ran `skipped` instructions before now, after so many in all: they are not compared with
+    /// the calls.
     pub fn skip(&mut self, skipped: u64, instructions: u64) {
         self.since = (self.since + skipped).min(instructions);
     }

@@ -112,3 +112,14 @@ pub const fn differ(numbers: &[u8]) -> bool {
     }
     seen.count_ones() as usize == n
 }
+
+/// True if these pairs of a guest's register and a host register map each register to one.
+pub const fn map_to_one<const N: usize>(mapped: &[(u8, u8); N]) -> bool {
+    let (mut guests, mut hosts) = ([0; N], [0; N]);
+    let mut n = 0;
+    while n < N {
+        (guests[n], hosts[n]) = mapped[n];
+        n += 1;
+    }
+    differ(&guests) && differ(&hosts)
+}

@@ -9,11 +9,11 @@ use dynasmrt::{DynamicLabel, DynasmLabelApi, dynasm};
 
 use super::calls::SLACK;
 use super::calls::packed;
-use super::code::{BLOCK, Code, Kind, Rest, Site, To, Version};
+use super::code::{BLOCK, BYTES, Code, Kind, Rest, Site, To, Version};
 use super::emit::Emitter;
 use super::hot::{VERSIONS, run_compiled};
 use super::thunks::Thunks;
-use crate::engine::compiler::memory::CodeMemory;
+use crate::engine::compiler::memory::{self, CodeMemory};
 use crate::memory::cache::VALID;
 use crate::pipeline::predictor::Places;
 use crate::powerpc::engine::line::{Lines, Op};
@@ -41,6 +41,25 @@ enum Slow {
     Edge(Kind),
 }
 
+/// Code that stands behind the rest: the calls of a version.
+struct Behind {
+    version: u32,
+    begin: DynamicLabel,
+    /// Where the code goes on then.
+    on: DynamicLabel,
+    what: Slow,
+    ea: u32,
+}
+
+/// A branch behind which the code goes on: see [`Block::branch_behind`].
+struct Cold {
+    number: u32,
+    version: Version,
+    end: End,
+    taken: Option<DynamicLabel>,
+    slow: DynamicLabel,
+}
+
 /// A block in code that is being written.
 #[derive(Clone, Copy)]
 struct Part {
@@ -60,7 +79,7 @@ impl Part {
     }
 }
 
-/// Instructions in a piece of code at most: as many as a line has.
+/// Instructions in a piece of code at most: as many as the longest line has.
 const INSTRUCTIONS: u32 = 32;
 
 /// A version that is being compiled.
@@ -72,10 +91,8 @@ struct Block<'a> {
     memory: &'a mut CodeMemory,
     sites: &'a mut Vec<Site>,
     edges: Vec<Edge>,
-    /// What stands behind the code: the version, where it begins, where it goes on, what it calls, and for which address.
-    slow: Vec<(u32, DynamicLabel, DynamicLabel, Slow, u32)>,
-    /// Branches behind which the code goes on: see [`Block::branch_behind`].
-    cold: Vec<(u32, Version, End, Option<DynamicLabel>, DynamicLabel)>,
+    slow: Vec<Behind>,
+    cold: Vec<Cold>,
     /// Where the I-cache's tag of the line of a place is, and what it must be.
     tag_place: &'a dyn Fn(u32) -> (usize, u32),
     /// The shortcut of fetches from the page of an address, if it has one.
@@ -91,11 +108,12 @@ impl Processor {
         // SAFETY: the caller's.
         let (timing, length, accesses) =
             unsafe { ((*op).timing, (*op).instructions, (*op).accesses) };
-        // A branch has three costs at most. Room cannot be made while a block runs.
+        // Each part may need a number for the state that it leaves, and three for what its branch costs. Numbers cannot
+        // be dropped while a block runs.
         if self.compiler.refused.is_some()
             || self.registers.wide.there
             || length == 0
-            || !self.lines.timings.has_room_for(8)
+            || !self.lines.timings.has_room_for(4 * INSTRUCTIONS as usize)
         {
             return None;
         }
@@ -137,9 +155,7 @@ impl Processor {
                     self.compiler.code = Some(code);
                 }
                 Err(error) => {
-                    self.compiler.refused = Some(format!(
-                        "this computer gives no memory for compiled code ({error}): the interpreter runs all code"
-                    ));
+                    self.compiler.refused = Some(memory::refusal(&error));
                     return None;
                 }
             }
@@ -189,8 +205,8 @@ impl Processor {
         Some(id)
     }
 
-    /// Where the code goes on behind `part`, if all that it does there is sure now: the part ends with its line, or with a
-    /// branch that is expected not to be taken, or with one that always is and whose target is at hand.
+    /// Where the code goes on behind `part`, if that is sure now: the part ends with its line, or with a branch that is
+    /// expected not to be taken, or with a branch that is always taken and whose target is at hand.
     fn goes_on(&self, part: &Part) -> Option<u32> {
         let (pc, straight) = (part.last(), part.last().wrapping_add(4));
         let Some(branch) = self.branch_of(part) else {
@@ -214,10 +230,7 @@ impl Processor {
     /// The lines of this processor must be decoded.
     unsafe fn next_part(&mut self, version: &Version, ea: u32, state: State) -> Option<Part> {
         let physical = ea.wrapping_add(version.delta);
-        if (ea ^ version.ea) & !0xfff != 0
-            || !self.lines.timings.has_room_for(8)
-            || !self.lines.has(physical)
-        {
+        if (ea ^ version.ea) & !0xfff != 0 || !self.lines.has(physical) {
             return None;
         }
         let op = self.lines.at(physical);
@@ -288,7 +301,8 @@ impl Processor {
         parts
     }
 
-    /// Writes the code of the block and of what follows it. The versions of all its parts, the first of which is the code's.
+    /// Writes the code of the block and of what follows it. Returns the parts and a version for each; the first version
+    /// is that of the whole code.
     ///
     /// # Safety
     /// As [`Processor::compile`].
@@ -367,27 +381,29 @@ impl Processor {
                 b.part(&self.lines, part, costs[n], self.branch_of(part), last);
             }
         }
-        for (number, version, end, taken, slow) in std::mem::take(&mut b.cold) {
-            (b.version, b.number) = (version, number);
+        for cold in std::mem::take(&mut b.cold) {
+            (b.version, b.number) = (cold.version, cold.number);
             b.edges.clear();
-            b.branch_behind(&end, taken, slow);
+            b.branch_behind(&cold.end, cold.taken, cold.slow);
         }
-        for (number, label, on, kind, pc) in std::mem::take(&mut b.slow) {
-            b.number = number;
-            b.e.bind(label);
-            match kind {
+        for behind in std::mem::take(&mut b.slow) {
+            b.number = behind.version;
+            b.e.bind(behind.begin);
+            match behind.what {
                 Slow::Alone(kind) => {
-                    b.alone(kind, pc);
+                    b.alone(kind, behind.ea);
+                    let on = behind.on;
                     dynasm!(b.e.ops; .arch x64; jmp =>on);
                 }
                 Slow::Edge(kind) => {
-                    b.site(pc, kind);
+                    b.site(behind.ea, kind);
                     b.e.jump_to(b.thunks.go);
                 }
             }
         }
-        let Block { e, .. } = b;
-        code.memory.write(&e.finish());
+        let written = b.e.finish();
+        assert!(written.len() <= BYTES, "there is room for a piece of code");
+        code.memory.write(&written);
         Some((parts, versions))
     }
 
@@ -451,8 +467,13 @@ impl Block<'_> {
                 Template::MayBeSlow => {
                     let on = b.e.label();
                     b.e.join(on);
-                    let kind = Slow::Alone(Kind::Alone { op, run });
-                    b.slow.push((b.number, label, on, kind, pc));
+                    b.slow.push(Behind {
+                        version: b.number,
+                        begin: label,
+                        on,
+                        what: Slow::Alone(Kind::Alone { op, run }),
+                        ea: pc,
+                    });
                 }
                 Template::None => {
                     b.e.bind(label);

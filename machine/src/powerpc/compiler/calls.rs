@@ -34,11 +34,11 @@ impl Shared {
 /// Bits of each of the lower two counts.
 const BITS: u32 = 20;
 
-/// Cycles after which the counts are added. In each of them are much fewer than 2^4 instructions.
+/// Cycles after which the counts are added. In each cycle fewer than 2^4 instructions are counted.
 const UNTIL_ADDED: u64 = 1 << (BITS - 4);
 
-/// Compiled code leaves so many cycles before the deadline: blocks that are one piece of code, but for the last one, take no
-/// longer.
+/// Compiled code leaves so many cycles before the deadline: the blocks of a piece of code, but for the last one, take
+/// no longer.
 pub const SLACK: u64 = 64;
 
 /// Instructions, branches and accesses as one number.
@@ -103,7 +103,8 @@ pub(super) unsafe fn enter(m: &mut Processor, version: u32) -> *const Op {
     next
 }
 
-/// The address of compiled code that goes on at `op`, or of that which leaves. A jump of the site may lead there.
+/// The address of compiled code that goes on at `op`, or of the thunk that leaves. The jump of the site may be linked
+/// to that code.
 ///
 /// # Safety
 /// `op` must be null or its block have just begun.

@@ -13,7 +13,7 @@ use crate::powerpc::engine::line::Op;
 use crate::powerpc::engine::shortcut::Shortcut;
 use crate::powerpc::engine::timing::{BlockTiming, State};
 
-/// Bytes of a version at most: a line has 32 instructions at most.
+/// Bytes of a piece of code at most.
 pub(super) const BYTES: usize = 1 << 14;
 
 /// The account of the blocks that follow in the same piece of code.
@@ -100,7 +100,7 @@ pub enum To {
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// A way out of a block, which leads to [`Site::ea`] in this state. Its jump goes through the slot, at first to
-    /// `stub`. An edge without a slot is not linked. `delta`: physical minus effective address there.
+    /// the address beside that. An edge without a slot is not linked. `delta`: physical minus effective address there.
     Edge {
         to: To,
         state: State,

@@ -1,5 +1,8 @@
 //! Comparisons whose condition fields have not been made: compiled code keeps their operands, because most fields are
 //! read by one branch or by nothing.
+//!
+//! XER[SO], which a field has a copy of, does not change while a comparison is kept: an instruction that changes it has
+//! no template, and the fields are made before it runs.
 
 use std::mem::offset_of;
 

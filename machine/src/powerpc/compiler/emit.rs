@@ -1,7 +1,8 @@
 //! The host's instructions, as templates need them: x86-64.
 //!
-//! Compiled code has the processor in `rbx`, its cycles in `r13`, and in `r15` the shortcuts to lines of the D-cache in the current mode. Some of the guest's registers are in host registers
-//! ([`MAPPED`]), all others in the processor. `rax`, `rcx` and `rdx` are free between templates.
+//! Compiled code has the processor in `rbx`, its cycles in `r13`, and in `r15` the shortcuts to lines of the D-cache in
+//! the current mode. Some of the guest's registers are in host registers ([`MAPPED`]), all further ones in the
+//! processor. `rax`, `rcx` and `rdx` are free between templates.
 //!
 //! A comparison makes no condition field: its operands are kept ([`Compared`]). A branch behind it in its block
 //! compares them, and whatever else needs the field makes it.
@@ -151,7 +152,7 @@ impl Default for PowerPc {
 pub type Emitter = Assembler<PowerPc>;
 
 impl Emitter {
-    /// Where a guest's general register is now: just behind its new value was stored, in `eax`, too.
+    /// Where a guest's general register is now. Directly behind the store of a new value from `eax`, that is `eax`.
     fn place(&self, register: Register) -> Place {
         if self.guest.stored == Some((register, self.ops.offset().0)) {
             return Place::Host(A);
@@ -168,7 +169,7 @@ impl Emitter {
         }
     }
 
-    /// A host register that holds the register: its own, or the free one `free`, which it is loaded to.
+    /// A host register that holds the register: its host register, or `free`, which is loaded then.
     pub fn held(&mut self, register: Register, free: u8) -> u8 {
         match self.place(register) {
             Place::Host(host) => host,
@@ -202,7 +203,7 @@ impl Emitter {
         }
     }
 
-    /// A host register to compute the new value of the register in: its own if it has one.
+    /// A host register to compute the new value of the register in: its host register, or `free`.
     pub fn target(register: Register, free: u8) -> u8 {
         match place(register) {
             Place::Host(host) => host,
@@ -279,8 +280,8 @@ impl Emitter {
         }
     }
 
-    /// A condition field := what the comparison of two registers, or of a register and a number, says, and XER[SO]. Only
-    /// `mov` and `cmp` of the host's instructions are used.
+    /// Keeps a comparison, of a register with a register or a number, from which the condition field can be made. Emits
+    /// `mov` alone, so that the host's flags stay.
     pub fn compare(&mut self, number: u8, signed: bool, left: u8, right: Right) {
         let place = compared(number);
         dynasm!(self.ops; .arch x64; mov [rbx + place + Compared::LEFT], Rd(left));
@@ -319,8 +320,8 @@ impl Emitter {
         self.guest.comparisons = [None; 8];
     }
 
-    /// On to `otherwise` unless the condition bit has this value. `make`: the thunks that make the fields. `ecx` stays as it
-    /// is.
+    /// On to `otherwise` unless the condition bit has this value. `make`: the thunks that make the fields. `ecx` stays
+    /// as it is.
     pub fn unless(&mut self, bit: u8, wanted: bool, otherwise: DynamicLabel, make: &[usize; 8]) {
         let number = bit >> 2;
         let comparison = self.guest.comparisons[usize::from(number)];

@@ -1,13 +1,13 @@
 //! A compiler for hot code: blocks become code of the host.
 //!
 //! A block is compiled for the state of the pipeline that it is entered in: a [`code::Version`]. Its cost, the state
-//! that it leaves, and the costs of each way on are then constants, so that exact accounting takes two additions. Blocks
-//! that follow each other are one piece of code, with one account, as far as it is sure where each goes on. Compiled
-//! code makes the checks that the interpreter makes ([`crate::powerpc::engine`]): the deadline for each piece of code,
-//! the I-cache's tag for each line entered, the predictor's tables for each branch, a line shortcut for each access.
-//! Where a check fails it calls the functions of the interpreter ([`calls`]), with the state as the interpreter has it,
-//! and goes on. An instruction without a template is run by the interpreter's function alone; one that ends its block
-//! leaves compiled code.
+//! that it leaves, and the costs of each way on are then constants, so that exact accounting takes two additions.
+//! Blocks that follow each other are one piece of code, with one account, as far as it is sure where each goes on.
+//! Compiled code makes the checks that the interpreter makes ([`crate::powerpc::engine`]): the deadline for each piece
+//! of code, the I-cache's tag for each line entered, the predictor's tables for each branch, a line shortcut for each
+//! access. Where a check fails it calls the functions of the interpreter ([`calls`]), with the state as the interpreter
+//! has it, and goes on. An instruction without a template is run by the interpreter's function alone; one that ends its
+//! block leaves compiled code.
 //!
 //! Code that is not hot is not compiled. The run loop looks at one block of [`PERIOD`]; a block that was seen several
 //! times is compiled, and gets [`run_compiled`] as its handler. From there on, each way that compiled code goes often

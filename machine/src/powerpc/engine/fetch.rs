@@ -144,8 +144,8 @@ impl Processor {
         }
     }
 
-    /// `enter` of a line that is not its set's most recently used one, or that the I-cache does not hold, if the line was
-    /// decoded before, and nothing else must be done.
+    /// `enter` of a line that is not its set's most recently used one, or that the I-cache does not hold, if the line
+    /// was decoded before, and nothing else must be done.
     #[inline(always)]
     fn enter_again(&mut self, ea: u32) -> Option<*const Op> {
         if self.hot.cycles >= self.hot.due
@@ -177,15 +177,16 @@ impl Processor {
         };
         self.wait(stall);
         if !resident {
-            self.decode(line, place, cause);
+            self.keep_or_decode(line, place, cause);
         }
         // SAFETY: `decoded` gives an op of this processor's lines.
         Some(unsafe { self.begin_fetched(op, ea, place) })
     }
 
-    /// The I-cache has just been filled with the `line` of RAM in this place.
+    /// The I-cache has just been filled with the `line` of RAM in this place. The line's decoded form is kept if it was
+    /// made of the same words, and made anew otherwise.
     #[inline(always)]
-    fn decode(&mut self, line: u32, place: u32, cause: u8) {
+    fn keep_or_decode(&mut self, line: u32, place: u32, cause: u8) {
         let cache = &self.memory.instruction;
         let (start, bytes) = (line as usize, cache.geometry().line as usize);
         let content = &self.memory.uncore.ram.bytes()[start..start + bytes];
@@ -197,7 +198,7 @@ impl Processor {
         }
     }
 
-    /// Begins at `op`, which stands at `ea` in the line that has just been fetched, which may be incomplete.
+    /// Begins at `op`, which stands at `ea` in the line that has just been fetched. The line may be incomplete.
     ///
     /// # Safety
     /// `op` must point into the decoded lines of this processor.
@@ -520,7 +521,7 @@ impl Processor {
             memory.fetch_missed(place, fetch.attributes, now, &mut self.account)
         };
         if !resident {
-            self.decode(line, place, cause);
+            self.keep_or_decode(line, place, cause);
             let place = self.memory.instruction.line_address(place);
             if self.observers.filled(place, &mut self.memory) {
                 let lines = self.memory.data.shortcuts();

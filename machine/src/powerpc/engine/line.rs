@@ -403,8 +403,8 @@ impl Lines {
         self.op(number, index)
     }
 
-    /// The op of the instruction at `physical`, and its line's cause, if the line has a decoded form. The host brings the
-    /// ops from there on.
+    /// The op of the instruction at `physical`, and its line's cause, if the line has a decoded form. The host brings
+    /// the ops from there on.
     #[inline(always)]
     pub fn decoded(&self, physical: u32) -> Option<(*const Op, u8)> {
         let number = *self.index.get((physical >> self.line_shift) as usize)?;

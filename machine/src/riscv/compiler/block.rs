@@ -53,7 +53,7 @@ struct Block<'a> {
     shortcut: &'a dyn Fn(u64) -> (*const PageShortcut, PageShortcut),
 }
 
-/// What the processor has for all versions.
+/// Places and numbers that stand in the code of a version.
 #[derive(Clone, Copy)]
 struct Around {
     tags: *const u32,
@@ -273,7 +273,7 @@ impl Block<'_> {
                 .fold(self.va, |va, op| va.wrapping_add(op.length.into()));
             self.edge(next, self.around.end);
         } else {
-            // It has left.
+            // The last instruction has left compiled code.
             dynasm!(self.e.ops; .arch x64; ud2);
         }
     }

@@ -101,7 +101,7 @@ impl Processor {
 
     /// At this cycle the pipeline is in this state. When compiled code was entered it was in another one, and since
     /// then no register's time was entered.
-    fn is_in(&mut self, state: Number, cycle: u64) {
+    fn set_state(&mut self, state: Number, cycle: u64) {
         let entered = std::mem::replace(&mut self.compiler.entered, state);
         for &(register, _) in self.schedules.waits(entered) {
             let ready = &mut self.ready[usize::from(register)];
@@ -111,7 +111,7 @@ impl Processor {
             self.ready[usize::from(register)] = cycle + left;
         }
         (self.cycles, self.used) = (cycle, self.schedules.used(state));
-        self.schedules.are_in(state, cycle);
+        self.schedules.now_in(state, cycle);
     }
 
     /// A site, and what is known of its version.
@@ -263,7 +263,7 @@ pub(super) unsafe extern "sysv64" fn go(p: *mut Processor, site: *const Site) ->
         let Kind::Edge { target, state, .. } = site.kind else {
             unreachable!("a jump");
         };
-        p.is_in(state, p.cycles);
+        p.set_state(state, p.cycles);
         p.pc = target;
         p.goes_on(Some(&site))
     }
@@ -285,7 +285,7 @@ pub(super) unsafe extern "sysv64" fn go_to_register(
         let Kind::Indirect { state } = site.kind else {
             unreachable!("a jump to a register");
         };
-        p.is_in(state, p.cycles);
+        p.set_state(state, p.cycles);
         p.pc = target;
         p.goes_on(Some(&site))
     }
@@ -300,7 +300,7 @@ pub(super) unsafe extern "sysv64" fn late(p: *mut Processor, site: *const Site) 
     unsafe {
         let p = &mut *p;
         let (site, here) = p.at_site(site);
-        p.is_in(here.state, p.cycles - here.last);
+        p.set_state(here.state, p.cycles - here.last);
         p.pc = here.va;
         match p.begins(site.version) {
             Some(begin) => begin,
@@ -334,7 +334,7 @@ pub(super) unsafe extern "sysv64" fn alone(p: *mut Processor, site: *const Site)
         let late = p.cycles - issued.0;
         if number == here.count {
             let (cycles, used) = (p.cycles, p.used);
-            p.is_in(here.end, end);
+            p.set_state(here.end, end);
             (p.cycles, p.used) = (cycles, used);
             if let Err(raised) = done {
                 return p.leaves(Err(raised));
@@ -350,7 +350,7 @@ pub(super) unsafe extern "sysv64" fn alone(p: *mut Processor, site: *const Site)
         }
         let (cycles, used) = (p.cycles, p.used);
         if late >= step.longest() {
-            p.is_in(IDLE, cycles);
+            p.set_state(IDLE, cycles);
         } else {
             p.issue_to(&here, number, begin);
         }
@@ -371,7 +371,7 @@ impl Processor {
     /// # Safety
     /// The version's block must live.
     unsafe fn issue_to(&mut self, here: &Here, count: usize, begin: u64) {
-        self.is_in(here.state, begin);
+        self.set_state(here.state, begin);
         let issued = (begin, self.used);
         // SAFETY: the caller's.
         unsafe { self.issue_again(here.part, count, issued) };
@@ -463,7 +463,7 @@ pub(super) unsafe fn enter(p: &mut Processor, begin: usize) -> Result<(), Raised
     p.compiler.shared.pages = p.mmu.first[1].shortcuts().pointer();
     p.compiler.shared.tags = p.memory.data.tags().pointer();
     p.compiler.shared.ram = (p.memory.uncore.ram.pointer()).wrapping_sub(VIRT_RAM as usize);
-    p.compiler.shared.code_pieces = p.blocks.holding().wrapping_sub(pages);
+    p.compiler.shared.code_pieces = p.blocks.held().wrapping_sub(pages);
     let code: &Code = p.compiler.code();
     let (enter, targets) = (code.thunks.enter, code.targets.pointer());
     p.compiler.shared.targets = targets;

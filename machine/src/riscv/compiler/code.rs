@@ -60,7 +60,7 @@ pub fn mode(fetches: u8, data: u8) -> u8 {
     fetches << 4 | data
 }
 
-/// What finds the version of the instructions behind a part for a state. `fetches`: the line of the first one has not
+/// The key of the versions of the instructions behind a part for a state. `fetches`: the line of the first one has not
 /// been fetched. The host's addresses have 47 bits, and those of parts are even.
 pub fn key(part: Part, state: Number, fetches: bool) -> u64 {
     (part as u64 | u64::from(fetches)) << 16 | u64::from(state)
@@ -75,7 +75,7 @@ pub fn part_of(key: u64) -> u64 {
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// The version has ended, and goes on at this address in this state. Its jump goes through the slot, at first to
-    /// `stub`. Without a slot it is never linked. `pa`: where the jump expects that address in RAM.
+    /// the address beside that. Without a slot it is never linked. `pa`: where the jump expects that address in RAM.
     Edge {
         target: u64,
         state: Number,

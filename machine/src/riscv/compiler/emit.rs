@@ -171,7 +171,7 @@ impl Emitter {
         }
     }
 
-    /// A host register that holds the register: its own, or the free one `free`, which it is loaded to.
+    /// A host register that holds the register: its host register, or `free`, which is loaded then.
     pub fn held(&mut self, register: u8, free: u8) -> u8 {
         match place(register) {
             Place::Host(host) => host,
@@ -225,7 +225,7 @@ impl Emitter {
         }
     }
 
-    /// A host register to compute the new value of the register in: its own if it has one.
+    /// A host register to compute the new value of the register in: its host register, or `free`.
     pub fn target(register: u8, free: u8) -> u8 {
         match place(register) {
             Place::Host(host) => host,
@@ -389,13 +389,7 @@ impl Emitter {
         self.call(lookup.note_fetch);
         self.bind(known);
     }
-
-    /// Jumps on to `slow`, unless the tag in this place is this one.
-    pub fn tag(&mut self, at: usize, tag: u32, slow: DynamicLabel) {
-        let (at, tag) = (at as i64, tag.cast_signed());
-        dynasm!(self.ops; .arch x64; mov rax, QWORD at; cmp DWORD [rax], tag; jne =>slow);
-    }
 }
 
-/// The distance of the integer registers' sink; nothing reads it.
+/// The number of the register that takes results for x0; nothing reads it.
 pub const SINK: u8 = register::SINK;

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::calls::{self, Shared};
 use super::code::{self, Code, Part, Places};
 use super::thunks::Notes;
+use crate::engine::compiler::memory;
 use crate::engine::compiler::pays::Pays;
 use crate::engine::compiler::{FEW, GONE_TO, MOST, PERIOD};
 use crate::engine::schedule::{IDLE, Number, Scheduled as _};
@@ -16,7 +17,8 @@ use crate::riscv::op::Op;
 use crate::riscv::processor::Processor;
 use crate::riscv::trap::Raised;
 
-/// What was seen so often by the run loop is compiled: to compile it takes as long as to run it some hundred times.
+/// Instructions that the run loop has seen so often are compiled: to compile it takes as long as to run it some hundred
+/// times.
 const SEEN: u32 = 16;
 
 /// See [`Pays`]. With a few calls for each hundred instructions a program of much code is slower than by the
@@ -26,13 +28,13 @@ const LEAST: u64 = 64;
 /// Compiled code is not entered when there are only so many cycles until the deadline.
 const SHORT: u64 = 150;
 
-/// What is not to be compiled, or has been: it has a version, or there was a reason against one.
+/// Instructions that are not to be compiled, or have been: there is a version, or there was a reason against one.
 const COLD: u32 = u32::MAX;
 
 /// In place of a version: there will be none.
 const NEVER: u32 = u32::MAX;
 
-/// What is counted at most to find what is hot.
+/// Parts of blocks that are counted at most.
 const HEATED: usize = 1 << 16;
 
 /// Addresses at most of which is known how often the code there was compiled.
@@ -134,9 +136,7 @@ impl Compiler {
             match Code::new(places) {
                 Ok(code) => self.code = Some(code),
                 Err(error) => {
-                    self.refused = Some(format!(
-                        "this computer gives no memory for compiled code ({error}): the interpreter runs all code"
-                    ));
+                    self.refused = Some(memory::refusal(&error));
                 }
             }
         }
@@ -187,26 +187,26 @@ impl Processor {
         }
     }
 
-    /// Drops what may no longer run. False if all compiled code has been dropped.
-    fn compiled_code_is_good(&mut self) -> bool {
+    /// Drops compiled code that may no longer run.
+    fn drop_stale(&mut self) {
         let places = self.places();
         let Some(code) = &mut self.compiler.code else {
-            return true;
+            return;
         };
         if code.places != places {
             if code.places.notes != places.notes {
-                // They stand in the thunks.
+                // The addresses of the trees stand in the thunks, so that these go, too. The trees move only between
+                // runs, when no compiled code is on the stack.
                 self.compiler.code = None;
             }
             self.forget_compiled();
-            return false;
+            return;
         }
         if self.blocks.has_dropped() {
             for head in self.blocks.take_dropped() {
                 code.drop_block(head);
             }
         }
-        true
     }
 
     /// The modes of fetches and of data, if compiled code can run in them.
@@ -275,7 +275,7 @@ impl Processor {
     fn may_have_version(&mut self, head: Part) -> bool {
         let pipeline = (self.cycles, self.used);
         let state = self.schedules.state(pipeline, &self.ready, Op::SINK);
-        self.schedules.are_in(state, self.cycles);
+        self.schedules.now_in(state, self.cycles);
         let code = self.compiler.code.as_mut();
         code.is_some_and(|code| code.known.find(code::key(head, state, false)).is_some())
     }
@@ -293,8 +293,8 @@ impl Processor {
     ) -> Option<u32> {
         let pipeline = (self.cycles, self.used);
         let state = self.schedules.state(pipeline, &self.ready, Op::SINK);
-        self.schedules.are_in(state, self.cycles);
-        self.compiled_code_is_good();
+        self.schedules.now_in(state, self.cycles);
+        self.drop_stale();
         if self.compiler.seen != Some(1) && !self.compiler.pays.now(self.instructions) {
             self.give_up();
             return None;

@@ -15,7 +15,7 @@ use super::shape::Shape;
 use super::templates::{self, Gives, Template};
 use super::thunks::Thunks;
 use crate::engine::compiler::SITES;
-use crate::engine::compiler::memory::{CodeMemory, Slot};
+use crate::engine::compiler::memory::{CodeMemory, Slot, refusal};
 use crate::x86::blocks::COMPILED;
 use crate::x86::decode::decode;
 use crate::x86::op::{END, FETCH, HEAD, Op};
@@ -115,9 +115,7 @@ impl Processor {
             match Code::new(self.places(), &shape) {
                 Ok(code) => self.compiler.code = Some(code),
                 Err(error) => {
-                    self.compiler.refused = Some(format!(
-                        "this computer gives no memory for compiled code ({error}): the interpreter runs all code"
-                    ));
+                    self.compiler.refused = Some(refusal(&error));
                     return None;
                 }
             }

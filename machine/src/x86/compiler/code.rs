@@ -45,7 +45,7 @@ const LACKS: u8 = 16;
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// The block has ended, and goes on at this EIP: by a jump, or straight on. Its jump goes through the slot, at
-    /// first to `stub`. Without a slot it always goes by [`super::calls::go`].
+    /// first to the address beside that. Without a slot it always goes by [`super::calls::go`].
     Edge {
         target: u32,
         jump: bool,

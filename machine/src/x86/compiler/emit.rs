@@ -407,12 +407,6 @@ impl Emitter {
             _ => dynasm!(self.ops; .arch x64; mov [r15 + rcx], edx),
         }
     }
-
-    /// Jumps on to `slow`, unless the tag in this place is this one.
-    pub fn tag(&mut self, at: usize, tag: u32, slow: DynamicLabel) {
-        let (at, tag) = (at as i64, tag.cast_signed());
-        dynasm!(self.ops; .arch x64; mov rax, QWORD at; cmp DWORD [rax], tag; jne =>slow);
-    }
 }
 
 /// An operation on one operand.

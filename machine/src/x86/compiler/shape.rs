@@ -38,7 +38,8 @@ pub enum Access {
     /// Lines are never modified. A thunk asks the model how long a load, or any store, waits, and the block goes on.
     Through,
     /// Lines are modified, and loads that miss let later instructions run. A store that finds its line at hand takes
-    /// no time. Where a line is not at hand, the interpreter's function runs the instruction.
+    /// no time. A load, or an instruction that loads and stores, whose line is not in the cache is run by the
+    /// interpreter's function. For a store alone, a thunk asks the model how long the store waits.
     Back,
 }
 
@@ -155,7 +156,7 @@ impl Processor {
         }
     }
 
-    /// The lines that the data of a cache is found by, for compiled code.
+    /// Where compiled code finds the tags, ways and trees of a cache.
     pub(super) fn lines(cache: &Cache) -> Lines {
         let none = (std::ptr::null_mut(), std::ptr::null_mut());
         let (ways, trees) = cache.trees().unwrap_or(none);

@@ -46,10 +46,11 @@ pub struct Thunks {
     /// The same for a store of `edx`, of 1, 2 and 4 bytes, which is done.
     pub store: [usize; 3],
     /// Called, with [`Access::Back`]: ZF is set if the line of `ecx` is at hand for a store, and no code is there; then
-    /// the line is modified, and the one used last in its set. Otherwise nothing is changed, and CF is set if no code is
-    /// there. Keeps all but `rax` and `rdx`.
+    /// the line is modified, and the one used last in its set. Otherwise nothing is changed, and CF is set if no code
+    /// is there. Keeps all but `rax` and `rdx`.
     pub own: usize,
-    /// Called: a store to `ecx`, whose line is not at hand, as [`Thunks::load`].
+    /// Called: adds the cycles that a store to `ecx` waits whose line is not at hand. Keeps what [`Thunks::load`]
+    /// keeps.
     pub missed: usize,
     /// Called, by what a branch has done: the branch at `edx`, whose place in the predictor's buffer is at `rax`, has
     /// the target `ecx`. Keeps all but `rax` and `rdx`.

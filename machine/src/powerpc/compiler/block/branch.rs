@@ -9,7 +9,7 @@ use std::mem::offset_of;
 
 use dynasmrt::{DynamicLabel, DynasmApi, DynasmLabelApi, dynasm};
 
-use super::{Block, Costs, Edge, Slow};
+use super::{Behind, Block, Cold, Costs, Edge, Slow};
 use crate::engine::compiler::SITES;
 use crate::pipeline::Predictor;
 use crate::pipeline::predictor::Places;
@@ -85,8 +85,7 @@ impl Block<'_> {
             let sure = self.sure(&branch, &end.costs.places, false, slow);
             debug_assert!(sure, "the branch may go on straight");
             self.joint(end.pc.wrapping_add(4), To::Near(next), state);
-            self.cold
-                .push((self.number, self.version, end, Some(taken), slow));
+            self.go_on_behind(end, Some(taken), slow);
         } else if goes_on {
             let slow = self.e.label();
             self.target_at_once(&end, slow);
@@ -95,7 +94,7 @@ impl Block<'_> {
             };
             let to = self.to(end.op, ea, near);
             self.joint(ea, to, end.costs.hit.1);
-            self.cold.push((self.number, self.version, end, None, slow));
+            self.go_on_behind(end, None, slow);
         } else {
             self.test(&branch, true, straight);
             self.taken(&end);
@@ -111,8 +110,19 @@ impl Block<'_> {
         }
     }
 
-    /// What stands behind the code of a branch that goes on there. `taken`: where it is taken, and was not expected to be;
-    /// `slow`: where it must be predicted.
+    /// What is not expected of a branch is written later.
+    fn go_on_behind(&mut self, end: End, taken: Option<DynamicLabel>, slow: DynamicLabel) {
+        self.cold.push(Cold {
+            number: self.number,
+            version: self.version,
+            end,
+            taken,
+            slow,
+        });
+    }
+
+    /// What stands behind the code of a branch that goes on there. `taken`: where the branch is taken, which was not
+    /// expected; `slow`: where the branch must be predicted.
     pub(super) fn branch_behind(
         &mut self,
         end: &End,
@@ -174,8 +184,8 @@ impl Block<'_> {
         self.taken_slowly(end, &mut goals);
     }
 
-    /// On to `slow` unless the target of a branch that is taken is at hand. The label is where the target cache has another
-    /// target than the one in `ecx`: its place is `rdx + rax * 4` then.
+    /// On to `slow` unless the target of a branch that is taken is at hand. Returns the label where the target cache
+    /// has another target than the one in `ecx`: `rdx + rax * 4` is the place of that target then.
     fn target_at_once(&mut self, end: &End, slow: DynamicLabel) -> Option<DynamicLabel> {
         let places = &end.costs.places;
         let (Some(known), Some(entry)) = (places.known, places.entry) else {
@@ -248,15 +258,20 @@ impl Block<'_> {
         }
         let (delta, label) = (self.version.delta, self.e.label());
         let (place, tag) = (self.tag_place)(ea.wrapping_add(delta));
-        self.e.compare_word(place, tag.cast_signed());
-        dynasm!(self.e.ops; .arch x64; jne =>label);
+        self.e.tag(place, tag, label);
         let kind = Slow::Edge(Kind::Edge {
             to,
             state,
             delta,
             slot: None,
         });
-        self.slow.push((self.number, label, label, kind, ea));
+        self.slow.push(Behind {
+            version: self.number,
+            begin: label,
+            on: label,
+            what: kind,
+            ea,
+        });
     }
 
     /// `rdx` := a new site.
@@ -340,7 +355,7 @@ impl Block<'_> {
         }
     }
 
-    /// The account gets what follows in the code, or has it no more.
+    /// Adds the account of the rest of the code, or takes it back.
     fn rest(&mut self, added: bool) {
         let Rest { cycles, counts } = self.version.rest;
         if counts == 0 {
@@ -467,8 +482,7 @@ impl Block<'_> {
         if in_page || turned.is_some() {
             if !near {
                 let (place, tag) = (self.tag_place)(ea.wrapping_add(delta));
-                self.e.compare_word(place, tag.cast_signed());
-                dynasm!(self.e.ops; .arch x64; jne =>stub);
+                self.e.tag(place, tag, stub);
             }
             dynasm!(self.e.ops; .arch x64; cmp r13, [rbx + shared(offset_of!(Shared, until))]; jae =>stub);
             if let Some((shortcut, _)) = turned {
