@@ -400,6 +400,8 @@ pub fn emit(e: &mut Emitter, i: &Instruction, slow: DynamicLabel) -> Template {
         Slw | Srw => {
             e.get(A, o.t);
             e.get(C, o.b);
+            // The upper half is shifted, too, and may be in use where the register has just been stored.
+            dynasm!(e.ops; .arch x64; mov eax, eax);
             if i.opcode == Slw {
                 dynasm!(e.ops; .arch x64; shl rax, cl);
             } else {

@@ -220,6 +220,47 @@ further:
   blr
 ";
 
+/// Returns, one behind another, that are not taken but for one: the code of each is long.
+const RETURNS: &str = "
+_start:
+  caches_on
+  li 29, 0
+  load 27, 3000
+1: andi. 5, 27, 31
+  bl returns
+  addi 29, 29, 1
+  bl jumps
+  subi 27, 27, 1
+  cmpwi 27, 0
+  bne 1b
+  power_off 0
+.balign 32
+returns:
+  .rept 31
+  cmpwi 1, 5, 31
+  beqlr 1
+  .endr
+  .rept 64
+  bgtlr 1
+  .endr
+  cmpwi 5, 7
+  beqlr
+  addi 29, 29, 2
+  blr
+.balign 32
+jumps:
+  mtctr 27
+  .rept 64
+  bdzlr
+  .endr
+  mflr 6
+  mtctr 6
+  .rept 64
+  bgtctr 1
+  .endr
+  blr
+";
+
 /// A loop of two pieces of code, long enough that the checks of its jumps fail many times, as each does when the sums
 /// of compiled code are added to the account.
 const TAKING_TURNS: &str = "
@@ -285,6 +326,90 @@ fn lines_of_one_piece_of_code_may_be_written_anew_and_evicted() {
             &run(session(), true),
         );
     }
+}
+
+/// Instructions on registers, with places for a target and two sources.
+const ON_REGISTERS: [&str; 32] = [
+    "add {d}, {a}, {b}",
+    "subf {d}, {a}, {b}",
+    "mullw {d}, {a}, {b}",
+    "mulli {d}, {a}, 77",
+    "neg {d}, {a}",
+    "mulhw {d}, {a}, {b}",
+    "mulhwu {d}, {a}, {b}",
+    "divw {d}, {a}, {b}",
+    "divwu {d}, {a}, {b}",
+    "addic {d}, {a}, -7",
+    "addc {d}, {a}, {b}",
+    "subfic {d}, {a}, 99",
+    "subfc {d}, {a}, {b}",
+    "adde {d}, {a}, {b}",
+    "subfe. {d}, {a}, {b}",
+    "addze {d}, {a}",
+    "and {d}, {a}, {b}",
+    "or. {d}, {a}, {b}",
+    "xor {d}, {a}, {b}",
+    "nand {d}, {a}, {b}",
+    "andc {d}, {a}, {b}",
+    "xori {d}, {a}, 0x8421",
+    "andi. {d}, {a}, 0xff1",
+    "extsb {d}, {a}",
+    "extsh {d}, {a}",
+    "cntlzw {d}, {a}",
+    "rlwinm {d}, {a}, 5, 3, 28",
+    "rlwimi {d}, {a}, 7, 2, 20",
+    "rlwnm {d}, {a}, {b}, 1, 30",
+    "slw {d}, {a}, {b}",
+    "srw {d}, {a}, {b}",
+    "srawi {d}, {a}, 3",
+];
+
+/// Each pair of instructions of which the second one reads what the first one has just given, in a register that
+/// compiled code holds in a host register and in one that it does not.
+#[test]
+fn an_instruction_reads_what_the_one_before_it_gave() {
+    let mut source = "
+_start:
+  caches_on
+  li 29, 0
+  load 21, 0x89abcdef
+  load 22, 0x00012345
+  li 27, 12
+1: nop
+"
+    .to_owned();
+    let fill = |text: &str, (target, a, b): (u32, u32, u32)| {
+        let text = text.replace("{d}", &target.to_string());
+        text.replace("{a}", &a.to_string())
+            .replace("{b}", &b.to_string())
+    };
+    for (first, second) in
+        (ON_REGISTERS.iter()).flat_map(|first| ON_REGISTERS.map(|second| (first, second)))
+    {
+        for given in [20, 9] {
+            for (a, b) in [(given, 22), (21, given)] {
+                let (first, second) = (fill(first, (given, 21, 22)), fill(second, (23, a, b)));
+                source += &format!(
+                    ".balign 32\n  {first}\n  {second}\n  xor 29, 29, 23\n  mfcr 24\n  add 29, 29, 24\n"
+                );
+                source += "  addi 22, 22, 1\n  add 21, 21, 29\n";
+            }
+        }
+    }
+    source += "
+  addi 22, 22, 5
+  subi 27, 27, 1
+  cmpwi 27, 0
+  beq 2f
+  b 1b
+2: power_off 0
+";
+    assert_all_same(&source, &["ppc604-133"]);
+}
+
+#[test]
+fn code_of_many_returns_has_room() {
+    assert_all_same(RETURNS, &["ppc603-133", "ppc604-133", "ppc750-400"]);
 }
 
 #[test]

@@ -82,6 +82,9 @@ impl Part {
 /// Instructions in a piece of code at most: as many as the longest line has.
 const INSTRUCTIONS: u32 = 32;
 
+/// Blocks in a piece of code at most: the code of a branch is long.
+const PARTS: usize = 8;
+
 /// A version that is being compiled.
 struct Block<'a> {
     e: Emitter,
@@ -292,7 +295,11 @@ impl Processor {
             instructions += u32::from(next.length);
             cycles += u64::from(last.timing.cycles);
             let again = parts.iter().any(|part| std::ptr::eq(part.op, next.op));
-            if again || instructions > INSTRUCTIONS || cycles > SLACK || !self.has_templates(&next)
+            if again
+                || parts.len() == PARTS
+                || instructions > INSTRUCTIONS
+                || cycles > SLACK
+                || !self.has_templates(&next)
             {
                 break;
             }

@@ -14,7 +14,7 @@ use crate::powerpc::engine::shortcut::Shortcut;
 use crate::powerpc::engine::timing::{BlockTiming, State};
 
 /// Bytes of a piece of code at most.
-pub(super) const BYTES: usize = 1 << 14;
+pub(super) const BYTES: usize = 1 << 15;
 
 /// The account of the blocks that follow in the same piece of code.
 #[derive(Clone, Copy, Debug, Default)]

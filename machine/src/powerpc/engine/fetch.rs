@@ -151,7 +151,9 @@ impl Processor {
         if self.hot.cycles >= self.hot.due
             || self.running.oracle
             || self.single_steps()
+            || self.breaks_in(ea, self.hot.instruction_tags.offset_mask)
             || self.observers.sanitizers.is_some()
+            || self.observers.watch_time()
             || ea & !0xfff != self.hot.page && !self.turn_page(ea)
         {
             return None;
@@ -215,8 +217,8 @@ impl Processor {
             self.begin_line(op, ea);
             self.wait_for_rest(op, place);
         }
-        // As a rule, the block has waited until the whole line was there.
-        if self.memory.instruction.marked(place) {
+        // As a rule, the block has waited until the whole line was there. Who watches the time is told of each block.
+        if self.memory.instruction.marked(place) || self.observers.watch_time() {
             self.hot.deadline = 0;
         }
         op
