@@ -1,8 +1,9 @@
 //! What the compilers of hot code share, whatever they compile: memory for code ([`memory`]), the host's assembler
-//! ([`assembler`]), the ways in and out ([`thunks`]), tables of code ([`tables`]), and whether compiled code pays
-//! ([`pays`]). Their host is x86-64 with Linux.
+//! ([`assembler`]), the ways in and out ([`thunks`]), tables of code ([`tables`]), which code is hot ([`heat`]),
+//! and whether compiled code pays ([`pays`]). Their host is x86-64 with Linux.
 
 pub mod assembler;
+pub mod heat;
 pub mod memory;
 pub mod pays;
 pub mod tables;

@@ -175,9 +175,6 @@ impl Target {
     }
 }
 
-/// In place of a version: there will be none.
-pub const NEVER: u32 = u32::MAX;
-
 /// The bits of a key that say which block it is.
 pub(super) const BLOCK: u64 = (1 << 48) - 1;
 
@@ -191,7 +188,7 @@ pub struct Code {
     /// How often everything was dropped: then there are other sites.
     pub(super) cleared: u64,
     pub(super) sites: Vec<Site>,
-    /// By block and state; [`NEVER`] where nothing will be compiled.
+    /// By block and state; [`NEVER`](crate::engine::compiler::heat::NEVER) where nothing will be compiled.
     pub(super) known: Known,
     pub(super) targets: Fixed<Target>,
     /// The versions in a decoded line.

@@ -5,9 +5,10 @@ use std::mem::offset_of;
 use rustc_hash::FxHashMap;
 
 use super::calls::{self, Shared};
-use super::code::{Code, NEVER};
+use super::code::Code;
+use crate::engine::compiler::heat::{Heat, NEVER, Sight};
 use crate::engine::compiler::pays::Pays;
-use crate::engine::compiler::{FEW, GONE_TO, MOST, PERIOD};
+use crate::engine::compiler::{FEW, MOST, PERIOD};
 use crate::powerpc::engine::Handler;
 use crate::powerpc::engine::line::Op;
 use crate::powerpc::processor::Processor;
@@ -20,12 +21,6 @@ const LEAD: u32 = 2000;
 
 /// See [`Compiler::short`].
 const SHORT: u64 = 150;
-
-/// A block that is not to be compiled, or has been: it has a version, or there was a reason against one.
-const COLD: u32 = u32::MAX;
-
-/// Blocks that are counted at most.
-const HEATED: usize = 1 << 16;
 
 /// Versions of a block at most.
 pub(super) const VERSIONS: u8 = 12;
@@ -51,7 +46,7 @@ pub struct Compiler {
     /// another handler; what stands here of it means nothing then.
     pub(super) originals: FxHashMap<usize, Handler>,
     /// How often a block was seen.
-    pub(super) heat: FxHashMap<u64, u32>,
+    pub(super) heat: Heat,
     /// See [`Compiler::check`].
     tables: (usize, [usize; 3]),
 }
@@ -69,7 +64,7 @@ impl Default for Compiler {
             left_at: 0,
             refused: None,
             originals: FxHashMap::default(),
-            heat: FxHashMap::default(),
+            heat: Heat::default(),
             tables: Default::default(),
         }
     }
@@ -230,26 +225,17 @@ impl Processor {
             let can = unsafe { code.version(number).can_run(&self.hot, self.fetch_mode, op) };
             return can.then_some(number);
         }
-        let seen = match self.compiler.seen? {
-            1 => 1,
-            seen if from_compiled => seen * GONE_TO,
-            seen => seen,
-        };
-        if self.compiler.heat.len() >= HEATED {
-            self.compiler.heat.clear();
-        }
-        let heat = self.compiler.heat.entry(key).or_insert(0);
-        if *heat == COLD {
-            if let Some(code) = &mut self.compiler.code {
-                code.known.note(key, NEVER);
+        let enough = self.compiler.seen?;
+        match self.compiler.heat.see(key, enough, from_compiled) {
+            Sight::Cold => return None,
+            Sight::Done => {
+                if let Some(code) = &mut self.compiler.code {
+                    code.known.note(key, NEVER);
+                }
+                return None;
             }
-            return None;
+            Sight::Hot => {}
         }
-        *heat += 1;
-        if *heat < seen {
-            return None;
-        }
-        *heat = COLD;
         // SAFETY: the caller's.
         let number = unsafe { self.compile(op, key) }?;
         // There may be less time left than all of its blocks take.
@@ -286,7 +272,7 @@ impl Processor {
         } else if let Some(code) = &mut self.compiler.code {
             for line in lines {
                 for key in code.drop_line(line) {
-                    self.compiler.heat.remove(&key);
+                    self.compiler.heat.forget(key);
                 }
             }
         }

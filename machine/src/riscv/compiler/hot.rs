@@ -7,9 +7,10 @@ use rustc_hash::FxHashMap;
 use super::calls::{self, Shared};
 use super::code::{self, Code, Part, Places};
 use super::thunks::Notes;
+use crate::engine::compiler::heat::{Heat, NEVER, Sight};
 use crate::engine::compiler::memory;
 use crate::engine::compiler::pays::Pays;
-use crate::engine::compiler::{FEW, GONE_TO, MOST, PERIOD};
+use crate::engine::compiler::{FEW, MOST, PERIOD};
 use crate::engine::schedule::{IDLE, Number, Scheduled as _};
 use crate::engine::straight::Straight;
 use crate::riscv::mmu::Translation;
@@ -27,15 +28,6 @@ const LEAST: u64 = 64;
 
 /// Compiled code is not entered when there are only so many cycles until the deadline.
 const SHORT: u64 = 150;
-
-/// Instructions that are not to be compiled, or have been: there is a version, or there was a reason against one.
-const COLD: u32 = u32::MAX;
-
-/// In place of a version: there will be none.
-const NEVER: u32 = u32::MAX;
-
-/// Parts of blocks that are counted at most.
-const HEATED: usize = 1 << 16;
 
 /// Addresses at most of which is known how often the code there was compiled.
 const TIMED: usize = 1 << 16;
@@ -62,7 +54,7 @@ pub struct Compiler {
     /// The state of the pipeline as of which the registers' times are entered, while compiled code runs.
     pub(super) entered: Number,
     /// How often something was seen, by its key.
-    heat: FxHashMap<u64, u32>,
+    heat: Heat,
     /// How often code was compiled, by its address in RAM and its state.
     times: FxHashMap<u64, u8>,
 }
@@ -79,7 +71,7 @@ impl Default for Compiler {
             pays: Pays::default(),
             refused: None,
             entered: IDLE,
-            heat: FxHashMap::default(),
+            heat: Heat::default(),
             times: FxHashMap::default(),
         }
     }
@@ -311,26 +303,17 @@ impl Processor {
             let version = code.version(number);
             return ((version.va, version.mode) == (self.pc, mode)).then_some(number);
         }
-        let seen = match self.compiler.seen? {
-            1 => 1,
-            seen if from_compiled => seen * GONE_TO,
-            seen => seen,
-        };
-        if self.compiler.heat.len() >= HEATED {
-            self.compiler.heat.clear();
-        }
-        let heat = self.compiler.heat.entry(key).or_insert(0);
-        if *heat == COLD {
-            if let Some(code) = &mut self.compiler.code {
-                code.known.note(key, NEVER);
+        let enough = self.compiler.seen?;
+        match self.compiler.heat.see(key, enough, from_compiled) {
+            Sight::Cold => return None,
+            Sight::Done => {
+                if let Some(code) = &mut self.compiler.code {
+                    code.known.note(key, NEVER);
+                }
+                return None;
             }
-            return None;
+            Sight::Hot => {}
         }
-        *heat += 1;
-        if *heat < seen {
-            return None;
-        }
-        *heat = COLD;
         let place = u64::from(self.fetched.1 & !0xfff | (self.pc & 0xfff) as u32) << 16;
         if self.compiler.times.len() >= TIMED {
             self.compiler.times.clear();

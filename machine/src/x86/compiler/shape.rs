@@ -117,7 +117,7 @@ impl Prediction {
 }
 
 impl Processor {
-    /// The shape that its code is compiled for now.
+    /// What the compiler must know of this processor: compiled code is for this shape alone.
     pub(super) fn shape(&self) -> Shape {
         let side = |tlb: &Tlb, cache: &Cache, lines: usize| {
             let (rotation, set_mask) = cache.places();
