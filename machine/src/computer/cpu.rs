@@ -230,15 +230,12 @@ pub trait Cpu: Sized {
     /// Gives `next` what the processor whose turn it is has: the uncore, the observers, and other state that a machine
     /// has once.
     fn hand_over(&mut self, next: &mut Self) {
-        // Swapped, not taken: a new set of observers would cost more than the rest of the move.
-        let (observers, _, memory) = self.parts();
-        let (others, _, next_memory) = next.parts();
+        let (memory, next_memory) = (self.memory_mut(), next.memory_mut());
         std::mem::swap(&mut memory.uncore, &mut next_memory.uncore);
-        std::mem::swap(observers, others);
         self.hand_over_more(next);
     }
 
-    /// Gives `next` the state that a machine has once and that is neither in the uncore nor in the observers.
+    /// Gives `next` the observers, and other state that a machine has once and that is not in the uncore.
     fn hand_over_more(&mut self, next: &mut Self);
 
     /// Does what another processor has broadcast. `in_reset`: the board keeps this processor in reset.
@@ -344,6 +341,8 @@ macro_rules! cpu_parts {
         }
 
         fn hand_over_more(&mut self, next: &mut Self) {
+            // Swapped, not taken: a new set of observers would cost more than the rest of the move.
+            std::mem::swap(&mut self.observers, &mut next.observers);
             std::mem::swap(&mut self.$once, &mut next.$once);
         }
 

@@ -185,7 +185,10 @@ impl<C: Cpu> Computer<C> {
                 self.record_broadcast(address);
             }
         }
-        self.carry_out();
+        let effects = std::mem::take(&mut self.uncore_mut().effects);
+        if !effects.is_empty() {
+            self.carry_out(effects);
+        }
     }
 
     /// The others have dropped the translation of `address`, which the current one has broadcast.
@@ -201,12 +204,11 @@ impl<C: Cpu> Computer<C> {
         }
     }
 
-    /// Carries out what this turn has asked for that concerns all processors.
-    fn carry_out(&mut self) {
-        let effects = std::mem::take(&mut self.uncore_mut().effects);
-        if effects.is_empty() {
-            return;
-        }
+    /// Carries out what this turn has asked for that concerns all processors. Apart, because its accounts take so much
+    /// of the stack that the host would touch page after page of it at each turn.
+    #[cold]
+    #[inline(never)]
+    fn carry_out(&mut self, effects: Vec<Effect>) {
         self.enter_accounts();
         let counters = self.counters();
         for effect in effects {

@@ -57,7 +57,7 @@ pub struct Processor {
     pub timers: Timers,
     pub performance: PerformanceMonitor,
     pub predictor: Predictor,
-    pub observers: Observers<StateDump>,
+    pub observers: Box<Observers<StateDump>>,
     pub(crate) config: MachineConfig,
     pub(crate) schedule: Schedule,
     pub(crate) lines: Lines,
@@ -181,7 +181,7 @@ impl Processor {
             timers: Timers::new(&config),
             performance: PerformanceMonitor::default(),
             predictor: Predictor::new(&config),
-            observers: Observers::default(),
+            observers: Box::default(),
             schedule: crate::powerpc::timing::schedule(&config),
             lines: Lines::new(
                 places,

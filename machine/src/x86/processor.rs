@@ -42,7 +42,7 @@ pub struct Processor {
     pub memory: Memory,
     /// The counters, as of the last call of [`Processor::settle`].
     pub account: Account,
-    pub observers: Observers<Dump>,
+    pub observers: Box<Observers<Dump>>,
     pub(super) config: Config,
     pub(super) blocks: Box<Blocks>,
     pub(super) predictor: Predictor,
@@ -143,7 +143,7 @@ impl Processor {
             fpu: Some(Box::new(Fpu::new())),
             mmu,
             account: Account::new(ram_size, line as usize),
-            observers: Observers::default(),
+            observers: Box::default(),
             blocks: Box::new(Blocks::new(ram_size)),
             predictor: Predictor::new(config.branch.as_ref().map_or(0, |branch| branch.entries)),
             causes: CodeCauses::new(numbered(causes)),
