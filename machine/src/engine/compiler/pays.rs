@@ -1,26 +1,27 @@
 //! Whether it pays to run compiled code.
 
 /// Does compiled code pay? To call the interpreter's functions from it takes longer than to run a few instructions by
-/// the interpreter. `LEAST`: the fewest instructions for each call.
+/// the interpreter.
 #[derive(Debug, Default)]
-pub struct Pays<const LEAST: u64> {
-    /// Calls since they were last compared with the instructions.
-    pub calls: u64,
+pub struct Pays {
+    /// What calls have cost since it was last compared with the instructions: for each call as many instructions as
+    /// have to be compiled code that it pays.
+    pub cost: u64,
     /// The processor's instructions then, and those that the interpreter alone has run since.
     since: u64,
     /// Compiled code is not entered before the processor has run so many.
     pause: u64,
 }
 
-impl<const LEAST: u64> Pays<LEAST> {
-    /// Calls after which they are compared.
-    const CALLS: u64 = 1 << 12;
+impl Pays {
+    /// The cost after which it is compared.
+    const COST: u64 = 1 << 16;
 
     /// Instructions until compiled code is tried again.
     const PAUSE: u64 = 1 << 24;
 
     /// The interpreter alone ran `skipped` instructions before now, after so many in all: they are not compared with
-    /// the calls.
+    /// the cost.
     pub fn skip(&mut self, skipped: u64, instructions: u64) {
         self.since = (self.since + skipped).min(instructions);
     }
@@ -28,7 +29,7 @@ impl<const LEAST: u64> Pays<LEAST> {
     /// False if compiled code does not pay now, after so many instructions.
     #[inline(always)]
     pub fn now(&mut self, instructions: u64) -> bool {
-        if self.calls >= Self::CALLS {
+        if self.cost >= Self::COST {
             self.compare(instructions);
         }
         instructions >= self.pause
@@ -36,12 +37,12 @@ impl<const LEAST: u64> Pays<LEAST> {
 
     #[cold]
     fn compare(&mut self, instructions: u64) {
-        if instructions.saturating_sub(self.since) < self.calls * LEAST {
+        if instructions.saturating_sub(self.since) < self.cost {
             self.pause = instructions + Self::PAUSE;
             self.since = self.pause;
         } else {
             self.since = instructions;
         }
-        self.calls = 0;
+        self.cost = 0;
     }
 }

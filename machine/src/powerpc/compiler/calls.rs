@@ -31,6 +31,13 @@ impl Shared {
     };
 }
 
+/// What a call costs that runs one instruction: see [`Pays::cost`](crate::engine::compiler::pays::Pays::cost). It takes
+/// some 150 instructions of the host; to run an instruction by the interpreter takes some 20.
+const ALONE: u64 = 8;
+
+/// The same of a call that looks for the code that follows.
+const ELSEWHERE: u64 = 12;
+
 /// Bits of each of the lower two counts.
 const BITS: u32 = 20;
 
@@ -46,11 +53,12 @@ pub fn packed(instructions: u8, branches: bool, accesses: u8) -> u64 {
     u64::from(instructions) | u64::from(branches) << BITS | u64::from(accesses) << (2 * BITS)
 }
 
-/// The state becomes as if the interpreter ran a block of `version`, whose branch has not been reached.
+/// The state becomes as if the interpreter ran a block of `version`, whose branch has not been reached, for a call of
+/// this cost.
 ///
 /// # Safety
 /// The version must be valid.
-unsafe fn prepare(m: &mut Processor, version: &Version) {
+unsafe fn prepare(m: &mut Processor, version: &Version, cost: u64) {
     m.hot.block = version.op;
     // SAFETY: the caller's; nothing else refers to the op.
     unsafe { (*version.op.cast_mut()).timing = version.timing };
@@ -60,7 +68,7 @@ unsafe fn prepare(m: &mut Processor, version: &Version) {
     let counts = std::mem::take(&mut m.compiler.shared.counts) - version.rest.counts;
     m.hot.cycles -= version.rest.cycles;
     m.hot.instructions += counts & MASK;
-    m.compiler.pays.calls += 1;
+    m.compiler.pays.cost += cost;
     m.predictor.branches += counts >> BITS & MASK;
     m.predictor.branches -= u64::from(version.branch);
     m.hot.accesses += counts >> (2 * BITS);
@@ -170,7 +178,7 @@ pub(super) unsafe extern "sysv64" fn go(m: *mut Processor, site: *const Site) ->
         };
         // The code may have turned to the other page already; an op's link stays in the op's page.
         let elsewhere = (ea ^ version.ea) & !0xfff != 0;
-        prepare(m, version);
+        prepare(m, version, ELSEWHERE);
         m.predictor.branches += u64::from(version.branch);
         m.hot.pipeline = state;
         let next = match to {
@@ -208,7 +216,7 @@ pub(super) unsafe extern "sysv64" fn go_to_register(
         let Kind::Register { state } = kind else {
             unreachable!("a jump to a register");
         };
-        prepare(m, version);
+        prepare(m, version, ELSEWHERE);
         m.predictor.branches += u64::from(version.branch);
         m.hot.pipeline = state;
         let next = m.enter(target);
@@ -228,7 +236,7 @@ pub(super) unsafe extern "sysv64" fn stay(m: *mut Processor, site: *const Site) 
         let Kind::Stay { op } = kind else {
             unreachable!("an instruction");
         };
-        prepare(m, version);
+        prepare(m, version, ELSEWHERE);
         m.compiler.shared.next = op;
     }
 }
@@ -245,7 +253,7 @@ pub(super) unsafe extern "sysv64" fn alone(m: *mut Processor, site: *const Site)
         let Kind::Alone { op, run } = kind else {
             unreachable!("an instruction");
         };
-        prepare(m, version);
+        prepare(m, version, ALONE);
         match run(m, &(*op).operands) {
             // The next block in the same code makes no check of its own.
             Ok(())
@@ -322,7 +330,7 @@ unsafe fn predicted(
         let Kind::Predict { conditional } = kind else {
             unreachable!("a branch");
         };
-        prepare(m, version);
+        prepare(m, version, ELSEWHERE);
         let conditional = conditional.map(|statically| (statically, version.timing.doubt));
         let wait = predict(&mut m.predictor, pc, conditional);
         // It is among the counts of compiled code again.

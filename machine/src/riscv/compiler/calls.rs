@@ -1,6 +1,7 @@
 //! What compiled code calls: the interpreter's own functions, with exact state.
 
 use super::code::{Code, Kind, Part, Site, Target, Version};
+use super::hot::LEAST;
 use crate::board::VIRT_RAM;
 use crate::engine::schedule::{IDLE, Number, Step};
 use crate::engine::straight::Runs as _;
@@ -84,7 +85,7 @@ impl Processor {
         self.accesses += accesses;
         self.look_ups[1] += accesses;
         self.branches += counts >> (3 * BITS);
-        self.compiler.pays.calls += 1;
+        self.compiler.pays.cost += LEAST;
     }
 
     /// The cycle at or after which no version ends.
@@ -439,7 +440,7 @@ pub(super) unsafe extern "sysv64" fn plain(p: *mut Processor, site: *const Site)
         let op = op(version.part.add(site.number.into()));
         let done = (op.run)(p, op);
         debug_assert!(done.is_ok(), "a plain instruction raises no exception");
-        p.compiler.pays.calls += 1;
+        p.compiler.pays.cost += LEAST;
         0
     }
 }

@@ -22,9 +22,9 @@ use crate::riscv::trap::Raised;
 /// times.
 const SEEN: u32 = 16;
 
-/// See [`Pays`]. With a few calls for each hundred instructions a program of much code is slower than by the
+/// What a call costs: see [`Pays::cost`]. With a few calls for each hundred instructions a program of much code is slower than by the
 /// interpreter.
-const LEAST: u64 = 64;
+pub(super) const LEAST: u64 = 64;
 
 /// Compiled code is not entered when there are only so many cycles until the deadline.
 const SHORT: u64 = 150;
@@ -48,7 +48,7 @@ pub struct Compiler {
     /// See [`SHORT`].
     short: u64,
     code: Option<Box<Code>>,
-    pub(super) pays: Pays<LEAST>,
+    pub(super) pays: Pays,
     /// Why there cannot be any.
     refused: Option<String>,
     /// The state of the pipeline as of which the registers' times are entered, while compiled code runs.
@@ -258,7 +258,7 @@ impl Processor {
         // SAFETY: the caller's.
         let number = unsafe { self.compiled(part, part, false) }?;
         let begin = self.begins(number)?;
-        self.compiler.pays.calls += 1;
+        self.compiler.pays.cost += LEAST;
         // SAFETY: it has just been given.
         Some(unsafe { calls::enter(self, begin) })
     }

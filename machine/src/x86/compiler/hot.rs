@@ -17,8 +17,8 @@ use crate::x86::registers::{Segment, segment};
 /// A block seen so often by the run loop is compiled: to compile it takes as long as to run it some hundred times.
 const SEEN: u32 = 16;
 
-/// See [`Pays`]. Measured: with half as many a program of much code is slower than by the interpreter.
-const LEAST: u64 = 64;
+/// What a call costs: see [`Pays::cost`]. Measured: with half as many a program of much code is slower than by the interpreter.
+pub(super) const LEAST: u64 = 64;
 
 /// In [`Op::issued`] of a head: the block is not to be compiled.
 const COLD: u16 = COMPILED - 1;
@@ -40,7 +40,7 @@ pub struct Compiler {
     /// Compiled blocks at most.
     pub(super) most: usize,
     pub(super) code: Option<Box<Code>>,
-    pub(super) pays: Pays<LEAST>,
+    pub(super) pays: Pays,
     /// Why there cannot be any.
     pub(super) refused: Option<String>,
     /// How often the block at an address was compiled.
@@ -297,7 +297,7 @@ pub(super) unsafe fn run_compiled(p: &mut Processor, op: *const Op) -> *const Op
             && p.head_cause == u32::from((*head).extra)
         {
             p.here = Here::NONE;
-            p.compiler.pays.calls += 1;
+            p.compiler.pays.cost += LEAST;
             return calls::enter(p, enter, version.body);
         }
         (version.original)(p, op)
