@@ -23,7 +23,7 @@ pub fn all(folder: &Path) -> Vec<Bench> {
         Bench {
             name: "integer",
             source: sources.join("integer.c"),
-            rounds: 1000,
+            rounds: 8000,
             counts: true,
             on_kernel: true,
         },
