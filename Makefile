@@ -323,7 +323,7 @@ soak-instructions: $(STAMPS)/bootstrap-test
 # The machine's property tests from a new seed each time. PROPTEST_CASES is how many cases each draws.
 soak-cases: kernel user programs $(STAMPS)/bootstrap-test
 	$(call heading,Property tests of the machine from seed $(PAGEWALK_SEED))
-	PROPTEST_RNG_SEED=$(PAGEWALK_SEED) cargo test --release -p pagewalk-machine
+	PROPTEST_RNG_SEED=$(PAGEWALK_SEED) PAGEWALK_ALL_MACHINES=1 cargo test --release -p pagewalk-machine
 
 # Files that a person writes, with so many random mistakes of each from a new seed.
 PAGEWALK_MUTATIONS ?= 1000
