@@ -54,7 +54,7 @@ const PLACES: usize = 1 << 19;
 const PARTS: usize = 1 << 19;
 
 /// Targets of jumps that go to different places.
-const TARGETS: usize = 1 << 10;
+const TARGETS: usize = 1 << 14;
 
 /// A store looks for code in pieces of this size: bits of a word for each page.
 pub const PIECE_SHIFT: u32 = 6;
