@@ -175,6 +175,7 @@ impl Processor {
                 shortcut_mask: data_shortcuts.mask(),
                 data_recent: std::ptr::null_mut(),
                 fetch_recent: std::ptr::null_mut(),
+                foresees: false,
                 exit: Exit::Deadline,
             },
             account: Account::new(ram, line),
@@ -280,6 +281,7 @@ impl Processor {
         let observers = &self.observers;
         let heard = observers.hears_of_tlbs() || observers.recorder.is_some();
         self.account.tlb.unheard = !heard && !self.sanitized && self.memory.undo.is_none();
+        self.hot.foresees = self.foresees();
         self.begin_watch();
         loop {
             if let Some(pause) = self.events() {

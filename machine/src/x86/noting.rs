@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::exception;
 use super::processor::Processor;
-use super::tlb::{Entry, Tlb, pte};
+use super::tlb::{Replaced, Tlb, pte};
 use crate::account::tlb_events::{Layout, Space, Step, Tables, TlbLoad, TlbPage};
 use crate::computer::Progressing as _;
 use crate::observe::Interruption;
@@ -44,10 +44,11 @@ impl Layout for TwoLevels {
     }
 }
 
-fn page(entry: &Entry) -> TlbPage {
+/// The page of an entry, by its tag and its bits.
+fn page(tag: u32, bits: u32) -> TlbPage {
     TlbPage {
-        address: entry.tag & !0xfff,
-        space: (entry.bits & pte::GLOBAL == 0).then_some(Space::Untagged),
+        address: tag & !0xfff,
+        space: (bits & pte::GLOBAL == 0).then_some(Space::Untagged),
     }
 }
 
@@ -57,7 +58,7 @@ impl Tlb {
         let number = self.set(linear);
         let mut ways = vec![None; self.ways()];
         for (_, entry) in self.valid().filter(|&(set, _)| set == number) {
-            ways[usize::from(entry.way())] = Some(page(entry));
+            ways[usize::from(entry.way())] = Some(page(entry.tag, entry.bits));
         }
         (number as u32, ways)
     }
@@ -105,7 +106,13 @@ impl Processor {
 
     /// `entry` has been loaded for `linear`, and took the place of `out`. Sets for large pages come behind the others.
     #[cold]
-    pub(super) fn note_load(&mut self, linear: u32, fetch: bool, large: bool, out: Option<Entry>) {
+    pub(super) fn note_load(
+        &mut self,
+        linear: u32,
+        fetch: bool,
+        large: bool,
+        out: Option<Replaced>,
+    ) {
         let fetch = fetch && self.mmu.instruction.is_some();
         let before = if large {
             self.mmu.small_mut(fetch).sets()
@@ -121,8 +128,8 @@ impl Processor {
             ea: linear,
             set: before + tlb.set(linear) as u32,
             way: entry.way().into(),
-            page: page(entry),
-            victim: out.as_ref().map(page),
+            page: page(entry.tag, entry.bits),
+            victim: out.map(|out| page(out.tag, out.bits)),
         });
     }
 

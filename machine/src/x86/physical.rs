@@ -118,6 +118,7 @@ impl Processor {
     }
 
     /// The word at a physical address, if it is in RAM.
+    #[inline(always)]
     #[must_use]
     pub fn ram_word(&self, pa: u32) -> Option<u32> {
         self.memory.uncore.ram.get(pa).map(u32::from_le_bytes)

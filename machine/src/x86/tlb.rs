@@ -28,6 +28,13 @@ pub enum Reuse {
     Other,
 }
 
+/// What a valid entry said that another page's has replaced.
+#[derive(Clone, Copy)]
+pub struct Replaced {
+    pub tag: u32,
+    pub bits: u32,
+}
+
 /// Shortcuts of a TLB at most: one a set, if there are not more sets.
 const SHORTCUTS: usize = 64;
 
@@ -122,6 +129,7 @@ impl Tlb {
 
     /// Makes a shortcut for the page of `linear`, of 4 KB, if its entry is the one used last in its set. `user`: for
     /// accesses of ring 3. The page must lie in RAM of `ram` bytes.
+    #[inline(always)]
     pub fn make_shortcut(&mut self, linear: u32, user: Need, ram: usize) {
         let entry = self.recent(linear);
         if entry.tag == self.tag(linear) && has_shortcut(entry, self.shift, ram) {
@@ -299,7 +307,7 @@ impl Tlb {
     /// Loads an entry, in place of one for the same page, else in an invalid one, else where the policy says. Returns
     /// the valid entry of another page that it replaced.
     #[inline(always)]
-    pub fn load(&mut self, entry: Entry) -> Option<Entry> {
+    pub fn load(&mut self, entry: Entry) -> Option<Replaced> {
         match self.ways {
             // Loops over sets of known length unroll.
             4 => self.load_in_set(entry, 4),
@@ -308,12 +316,12 @@ impl Tlb {
     }
 
     #[inline(never)]
-    fn load_in_any(&mut self, entry: Entry) -> Option<Entry> {
+    fn load_in_any(&mut self, entry: Entry) -> Option<Replaced> {
         self.load_in_set(entry, self.ways)
     }
 
     #[inline(always)]
-    fn load_in_set(&mut self, entry: Entry, ways: usize) -> Option<Entry> {
+    fn load_in_set(&mut self, entry: Entry, ways: usize) -> Option<Replaced> {
         let set = self.set(entry.tag);
         let first = set * ways;
         let held = &mut self.entries[first..first + ways];
@@ -330,19 +338,20 @@ impl Tlb {
                 held.iter().position(|old| old.way == way).unwrap_or(0)
             }
         };
-        let old = held[place];
-        held[place] = Entry {
-            way: old.way,
-            ..entry
-        };
-        self.bring_first(first, place);
+        let Entry { tag, bits, way, .. } = held[place];
+        if let AnyReplacement::Lru(_) = self.replacement {
+            to_front(&mut held[..=place]);
+        } else {
+            held[place] = held[0];
+        }
+        held[0] = Entry { way, ..entry };
         match &mut self.replacement {
-            AnyReplacement::PseudoLru(policy) => policy.use_way(set, old.way, ways),
-            policy if same.is_none() => policy.loaded(set, old.way),
-            policy => policy.used(set, old.way),
+            AnyReplacement::PseudoLru(policy) => policy.use_way(set, way, ways),
+            policy if same.is_none() => policy.loaded(set, way),
+            policy => policy.used(set, way),
         }
         self.drop_shortcut(entry.tag);
-        (old.tag & VALID != 0 && old.tag != entry.tag).then_some(old)
+        (tag & VALID != 0 && tag != entry.tag).then_some(Replaced { tag, bits })
     }
 
     /// INVLPG. True if there was an entry.

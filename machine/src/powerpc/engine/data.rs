@@ -4,6 +4,7 @@ use super::shortcut::{self, FAR, NO_PAGE, SHOWN, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
 use crate::memory::{Datum, Fixed, LINE_MODES, LineShortcuts, NewLine, attribute};
 use crate::powerpc::Exception;
+use crate::powerpc::mmu::hash32::Foreseen;
 use crate::powerpc::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::powerpc::processor::Processor;
 
@@ -157,13 +158,12 @@ impl Processor {
     ) {
         let page = ea & !0xfff;
         let used = self.mmu.used_by(false, page, translation.source);
+        let lines = self.memory.data.shortcuts();
         if self.data_mode == FAR {
-            let lines = self.memory.data.shortcuts();
             self.data_shortcuts.translated_far(used, lines);
             return;
         }
-        let lines = self.memory.data.shortcuts();
-        let used = self.data_shortcuts.translated(page, used, lines);
+        let (used, place) = self.data_shortcuts.translated(page, used, lines);
         let whole = translation.source != Source::Subpage;
         let cached = translation.attributes & attribute::INHIBITED == 0
             && self.memory.data.enabled()
@@ -202,7 +202,7 @@ impl Processor {
             lines: 0,
         };
         let lines = self.memory.data.shortcuts();
-        self.data_shortcuts.set(self.data_mode, shortcut, lines);
+        (self.data_shortcuts).set(self.data_mode, shortcut, place, lines);
     }
 
     /// The translations of these addresses may have changed.
@@ -235,22 +235,42 @@ impl Processor {
         if (ea & 7) + bytes > 8 {
             return self.load_pieces(ea, bytes);
         }
-        let Some(physical) = self.known(ea, false) else {
-            return self.load_translated(ea, bytes);
-        };
+        if let Some(physical) = self.known(ea, false) {
+            self.load_known(ea, physical, bytes)
+        } else if let Some(foreseen) = self.foresee(ea, false) {
+            self.load_foreseen(ea, bytes, foreseen)
+        } else {
+            self.load_translated(ea, bytes)
+        }
+    }
+
+    /// A load within one double word of a page with a shortcut, which says that it is at `physical`.
+    #[inline(never)]
+    fn load_known(&mut self, ea: u32, physical: u32, bytes: u32) -> Result<u64, Exception> {
         if !self.line_at_once(ea, physical, bytes, false) {
             self.memory.expect(physical, &self.account);
-            let (now, account) = (self.hot.cycles, &mut self.account);
-            self.hot.cycles += self.memory.load_cached(physical, now, account);
-            self.heed_block();
+            self.load_ordinary(physical);
         }
-        let ram = &self.memory.uncore.ram;
-        let value = (ram.read_u64(physical & !7))
-            .map_or(0, |double_word| part(double_word, physical, bytes));
+        let value = self.at(physical, bytes);
         if self.following {
             self.note_handler_access((physical, bytes, value));
         }
         Ok(value)
+    }
+
+    /// A load of RAM that the enabled D-cache may hold, and that others see.
+    #[inline(always)]
+    fn load_ordinary(&mut self, physical: u32) {
+        let (now, account) = (self.hot.cycles, &mut self.account);
+        self.hot.cycles += self.memory.load_cached(physical, now, account);
+        self.heed_block();
+    }
+
+    /// The `bytes` at `physical`, which lie in one double word; 0 outside RAM.
+    #[inline(always)]
+    fn at(&self, physical: u32, bytes: u32) -> u64 {
+        let double_word = self.memory.uncore.ram.read_u64(physical & !7);
+        double_word.map_or(0, |double_word| part(double_word, physical, bytes))
     }
 
     /// An access may have begun a fill that blocks the D-cache, or waited for its end: while it is blocked, each access
@@ -317,7 +337,15 @@ impl Processor {
         Some(physical)
     }
 
-    /// A load within one double word of a page without a shortcut.
+    /// A load within one double word of a page without a shortcut, whose walk was foreseen.
+    #[inline(never)]
+    fn load_foreseen(&mut self, ea: u32, bytes: u32, foreseen: Foreseen) -> Result<u64, Exception> {
+        let physical = self.walk_as_foreseen(ea, false, foreseen);
+        self.load_ordinary(physical);
+        Ok(self.at(physical, bytes))
+    }
+
+    /// Any other load within one double word of a page without a shortcut.
     #[inline(never)]
     fn load_translated(&mut self, ea: u32, bytes: u32) -> Result<u64, Exception> {
         let Translation {
@@ -332,13 +360,10 @@ impl Processor {
         if !self.memory.uncore.ram.contains(physical & !7, 8) {
             return self.read_device(physical, bytes);
         }
-        let from = self.hot.cycles;
-        self.hot.cycles += self
-            .memory
-            .load(physical, attributes, from, &mut self.account);
+        let (from, account) = (self.hot.cycles, &mut self.account);
+        self.hot.cycles += self.memory.load(physical, attributes, from, account);
         self.heed_block();
-        let double_word = self.memory.uncore.ram.read_u64(physical & !7).unwrap_or(0);
-        let value = part(double_word, physical, bytes);
+        let value = self.at(physical, bytes);
         self.note_step(source, (physical, bytes, value), from, false);
         if self.following {
             self.note_handler_access((physical, bytes, value));
@@ -357,21 +382,41 @@ impl Processor {
         if (ea & 7) + bytes > 8 {
             return self.store_pieces(ea, bytes, value);
         }
-        let Some(physical) = self.known(ea, true) else {
-            return self.store_translated(ea, bytes, value);
-        };
+        if let Some(physical) = self.known(ea, true) {
+            self.store_known((ea, physical), bytes, value)
+        } else if let Some(foreseen) = self.foresee(ea, true) {
+            self.store_foreseen((ea, foreseen), bytes, value)
+        } else {
+            self.store_translated(ea, bytes, value)
+        }
+    }
+
+    /// A store within one double word of a page with a shortcut, which says that it is at `physical`.
+    #[inline(never)]
+    fn store_known(
+        &mut self,
+        (ea, physical): (u32, u32),
+        bytes: u32,
+        value: u64,
+    ) -> Result<(), Exception> {
         if !self.line_at_once(ea, physical, bytes, true) {
             self.memory.expect(physical, &self.account);
             self.storing(physical, bytes);
-            let (now, account) = (self.hot.cycles, &mut self.account);
-            self.hot.cycles += self.memory.store_cached(physical, now, account);
-            self.heed_block();
+            self.store_ordinary(physical);
         }
         self.memory.uncore.ram.write_part(physical, bytes, value);
         if self.following {
             self.note_handler_access((physical, bytes, value));
         }
         Ok(())
+    }
+
+    /// A store to RAM that the enabled D-cache may hold, that is written back, and that others see.
+    #[inline(always)]
+    fn store_ordinary(&mut self, physical: u32) {
+        let (now, account) = (self.hot.cycles, &mut self.account);
+        self.hot.cycles += self.memory.store_cached(physical, now, account);
+        self.heed_block();
     }
 
     /// A store that crosses a double word.
@@ -387,7 +432,22 @@ impl Processor {
         Ok(())
     }
 
-    /// A store within one double word of a page without a shortcut.
+    /// A store within one double word of a page without a shortcut, whose walk was foreseen.
+    #[inline(never)]
+    fn store_foreseen(
+        &mut self,
+        (ea, foreseen): (u32, Foreseen),
+        bytes: u32,
+        value: u64,
+    ) -> Result<(), Exception> {
+        let physical = self.walk_as_foreseen(ea, true, foreseen);
+        self.storing(physical, bytes);
+        self.store_ordinary(physical);
+        self.memory.uncore.ram.write_part(physical, bytes, value);
+        Ok(())
+    }
+
+    /// Any other store within one double word of a page without a shortcut.
     #[inline(never)]
     fn store_translated(&mut self, ea: u32, bytes: u32, value: u64) -> Result<(), Exception> {
         let Translation {
@@ -402,10 +462,8 @@ impl Processor {
             return self.write_device(physical, bytes, value);
         }
         self.storing(physical, bytes);
-        let from = self.hot.cycles;
-        self.hot.cycles += self
-            .memory
-            .store(physical, attributes, from, &mut self.account);
+        let (from, account) = (self.hot.cycles, &mut self.account);
+        self.hot.cycles += self.memory.store(physical, attributes, from, account);
         self.heed_block();
         self.memory.uncore.ram.write_part(physical, bytes, value);
         self.note_step(source, (physical, bytes, value), from, true);

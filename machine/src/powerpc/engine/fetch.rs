@@ -468,7 +468,7 @@ impl Processor {
         let (page, source) = (ea & !0xfff, translation.source);
         let used = self.mmu.used_by(true, page, source);
         let lines = self.memory.instruction.shortcuts();
-        let used = self.fetch_shortcuts.translated(page, used, lines);
+        let (used, place_of_entry) = self.fetch_shortcuts.translated(page, used, lines);
         let whole = source != Source::Subpage;
         if cached
             && seen
@@ -487,7 +487,7 @@ impl Processor {
                 used,
                 lines: 0,
             };
-            self.fetch_shortcuts.set(self.fetch_mode, shortcut, lines);
+            (self.fetch_shortcuts).set(self.fetch_mode, shortcut, place_of_entry, lines);
         }
         Ok(Fetch {
             physical,

@@ -32,6 +32,7 @@
 
 pub mod data;
 pub mod fetch;
+mod foreseen;
 pub mod line;
 pub mod shortcut;
 pub mod timing;
@@ -111,6 +112,8 @@ pub struct Hot {
     pub data_recent: *mut u8,
     /// The same of the instruction TLB.
     pub fetch_recent: *mut u8,
+    /// Walks for data accesses may be foreseen ([`Processor::foresees`]).
+    pub foresees: bool,
     /// Why the inner loop was left.
     pub exit: Exit,
 }

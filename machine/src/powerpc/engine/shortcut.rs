@@ -83,6 +83,18 @@ impl Held {
     };
 }
 
+/// Drops the shortcuts of lines in these parts of a page. Most pages that go have none.
+#[inline(always)]
+fn drop_lines(mode: usize, parts: u64, lines: &LineShortcuts) {
+    #[inline(never)]
+    fn drop_some(mode: usize, parts: u64, lines: &LineShortcuts) {
+        lines.drop_parts(mode, parts);
+    }
+    if parts != 0 {
+        drop_some(mode, parts, lines);
+    }
+}
+
 /// A bit for each mode.
 const ALL_MODES: u32 = (1 << MODES) - 1;
 
@@ -153,33 +165,40 @@ impl Shortcuts {
         (u32::from(used.set) * self.ways + way) as usize
     }
 
-    /// Stores `shortcut` for its page, `load`.
+    /// Stores `shortcut` for its page, `load`. `place` is what [`Shortcuts::translated`] has returned for the page.
     #[inline(always)]
-    pub fn set(&mut self, mode: usize, shortcut: Shortcut, lines: &LineShortcuts) {
-        let place = self.place_of(shortcut.used);
+    pub fn set(&mut self, mode: usize, shortcut: Shortcut, place: usize, lines: &LineShortcuts) {
         if let Some(held) = self.held.get_mut(place) {
             held.modes |= 1 << mode;
         }
         let index = self.index(shortcut.load);
         let old = std::mem::replace(&mut self.tables[mode][index], shortcut);
-        lines.drop_parts(mode, old.lines);
+        drop_lines(mode, old.lines, lines);
         self.empty = false;
     }
 
     /// `page` has been translated, and `used` is now its set's most recently used entry. Drops the shortcuts of the
-    /// page that the entry held before. Returns the place that a shortcut of `page` has to note.
+    /// page that the entry held before. Returns the place that a shortcut of `page` has to note, and where the entry is
+    /// among `held`, for [`Shortcuts::set`].
     #[inline(always)]
-    pub fn translated(&mut self, page: u32, used: Option<Used>, lines: &LineShortcuts) -> Used {
+    pub fn translated(
+        &mut self,
+        page: u32,
+        used: Option<Used>,
+        lines: &LineShortcuts,
+    ) -> (Used, usize) {
         let Some(used) = used else {
-            return Used {
+            let nowhere = Used {
                 set: self.sets as u16,
                 way: 0,
                 large: 0,
             };
+            return (nowhere, self.held.len());
         };
         let page = page & u32::MAX << (12 + u32::from(used.large)) | u32::from(used.large);
-        self.hold(self.place_of(used), page, lines);
-        used
+        let place = self.place_of(used);
+        self.hold(place, page, lines);
+        (used, place)
     }
 
     /// As [`Shortcuts::translated`], of a page that has no shortcuts.
@@ -191,39 +210,44 @@ impl Shortcuts {
 
     #[inline(always)]
     fn hold(&mut self, place: usize, page: u32, lines: &LineShortcuts) {
-        let old = self.held[place];
-        if old.page == page {
+        let held = &mut self.held[place];
+        if held.page == page {
             return;
         }
+        let old = std::mem::replace(held, Held { page, modes: 0 });
+        self.empty = false;
         if (old.page | page) & 0xfff == 0 {
             self.drop_page(old.page, old.modes, lines);
         } else {
-            self.hold_large(place, page, lines);
+            self.held_large(place, page, old, lines);
         }
-        self.held[place] = Held { page, modes: 0 };
-        self.empty = false;
     }
 
-    /// Makes room for a page where it or the old one has more than 4 KB, or there is no old one.
+    /// `page` has taken the place of `old`, where it or the old one has more than 4 KB, or there was no old one.
     #[inline(never)]
-    fn hold_large(&mut self, place: usize, page: u32, lines: &LineShortcuts) {
+    fn held_large(&mut self, place: usize, page: u32, old: Held, lines: &LineShortcuts) {
         // Addresses of smaller pages may go by the large page from now on. A smaller page that comes replaces its own
         // shortcut.
         if page & 0xfff != 0 {
             let ways = self.ways as usize;
             let set = place & !(ways - 1);
-            for other in set..set + ways {
+            for other in (set..set + ways).filter(|&other| other != place) {
                 if overlap(self.held[other].page, page) {
                     self.release(other, lines);
                 }
             }
         }
-        self.release(place, lines);
+        self.drop_held(old, lines);
     }
 
     /// Drops the shortcuts of the page that an entry held.
     fn release(&mut self, place: usize, lines: &LineShortcuts) {
         let old = std::mem::replace(&mut self.held[place], Held::NONE);
+        self.drop_held(old, lines);
+    }
+
+    /// Drops the shortcuts of a page that an entry held, if it held one.
+    fn drop_held(&mut self, old: Held, lines: &LineShortcuts) {
         if old.page == NO_PAGE {
             return;
         }
@@ -248,7 +272,7 @@ impl Shortcuts {
             let shortcut = &mut self.tables[mode][index];
             if shortcut.load == page {
                 let old = std::mem::replace(shortcut, Shortcut::NONE);
-                lines.drop_parts(mode, old.lines);
+                drop_lines(mode, old.lines, lines);
             }
             modes &= modes - 1;
         }
@@ -357,8 +381,8 @@ mod tests {
             used,
             lines: 0,
         };
-        let noted = shortcuts.translated(0x2000, Some(used), &lines);
-        shortcuts.set(1, page(0x2000, noted), &lines);
+        let (noted, place) = shortcuts.translated(0x2000, Some(used), &lines);
+        shortcuts.set(1, page(0x2000, noted), place, &lines);
         // SAFETY: the shortcuts and the notes live, and each reference ends before the next statement.
         unsafe {
             let known = found(table, mask, 0x2004);
@@ -376,10 +400,10 @@ mod tests {
             known.lines = 1;
         }
         // Another page takes the entry.
-        let noted = shortcuts.translated(0x6000, Some(used), &lines);
+        let (noted, place) = shortcuts.translated(0x6000, Some(used), &lines);
         // SAFETY: as above.
         assert_eq!(unsafe { found(table, mask, 0x2004).load }, NO_PAGE);
-        shortcuts.set(1, page(0x6000, noted), &lines);
+        shortcuts.set(1, page(0x6000, noted), place, &lines);
         // SAFETY: as above.
         assert_eq!(unsafe { found(table, mask, 0x6000).load }, 0x6000);
         // A large page that comes to another entry of the set may translate it.
@@ -391,10 +415,10 @@ mod tests {
         shortcuts.translated(0x12_0000, Some(large), &lines);
         // SAFETY: as above.
         assert_eq!(unsafe { found(table, mask, 0x6000).load }, 0x6000);
-        shortcuts.translated(0x1000, Some(large), &lines);
+        let (noted, place) = shortcuts.translated(0x1000, Some(large), &lines);
         // SAFETY: as above.
         assert_eq!(unsafe { found(table, mask, 0x6000).load }, NO_PAGE);
-        shortcuts.set(1, page(0x1000, large), &lines);
+        shortcuts.set(1, page(0x1000, noted), place, &lines);
         shortcuts.forget(Reached::Everything, &lines);
         // SAFETY: as above.
         assert_eq!(unsafe { found(table, mask, 0x1000).load }, NO_PAGE);

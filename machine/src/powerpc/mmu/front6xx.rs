@@ -58,7 +58,7 @@ impl Page {
 }
 
 /// The kind of translation that applies to an address.
-enum Place {
+pub(super) enum Place {
     /// Translation is off.
     Real(Translation),
     Block(BatHit),
@@ -156,7 +156,7 @@ impl Front6xx {
 
     /// The kind of translation that applies to `ea`: BATs come before segments (PEM 7.3).
     #[inline(always)]
-    fn place(&self, ea: u32, access: Access, msr: u32) -> Place {
+    pub(super) fn place(&self, ea: u32, access: Access, msr: u32) -> Place {
         let (on, real, bats) = if access.is_fetch() {
             (msr & msr::IR != 0, attribute::REAL_FETCH, &self.ibat)
         } else {
@@ -329,16 +329,24 @@ impl Front6xx {
 
     #[inline(always)]
     fn count_miss(&mut self, access: Access, sought: &Page, account: &mut Account) {
-        let array = Array::tlb(access.is_fetch());
-        account.add(Event::tlb_miss(access.is_fetch()), 1);
-        self.miss_cause = account.cause;
-        let cause = account.cause;
-        account
-            .pollution
-            .entry_missed(&mut account.counters, array, sought.tag(), cause);
+        self.charge_miss(access.is_fetch(), sought.tag(), account);
         if !account.tlb.unheard {
             self.note_miss(access.is_fetch(), sought, account);
         }
+    }
+
+    /// Counts a miss of the TLB of fetches or of data, and charges it to whoever evicted the entry.
+    #[inline(always)]
+    pub(super) fn charge_miss(&mut self, fetch: bool, tag: u64, account: &mut Account) {
+        let (array, cause) = (Array::tlb(fetch), account.cause);
+        account.add(Event::tlb_miss(fetch), 1);
+        self.miss_cause = cause;
+        let Account {
+            pollution,
+            counters,
+            ..
+        } = account;
+        pollution.entry_missed(counters, array, tag, cause);
     }
 
     #[cold]
@@ -488,7 +496,7 @@ impl Front6xx {
         }
     }
 
-    pub(super) fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used> {
+    pub(crate) fn used(&self, fetch: bool, page: u32, source: Source) -> Option<Used> {
         let tlb = self.side(fetch);
         (source == Source::Tlb).then(|| Used {
             set: tlb.set(page) as u16,

@@ -35,6 +35,14 @@ fn group(sdr1: u32, hash: u32) -> u32 {
     (sdr1 & 0xffff_0000) | ((hash >> 10 & sdr1 & 0x1ff) << 16) | ((hash & 0x3ff) << 6)
 }
 
+/// The PTEs of the PTEG at `group`, each as its two words, big-endian. `None` where there is no memory.
+#[inline(always)]
+#[must_use]
+pub fn slots(group: u32, ram: &Ram) -> Option<&[[[u8; 4]; 2]; PTEG_SLOTS as usize]> {
+    let (ptes, _) = ram.bytes().get(group as usize..)?.as_chunks().0.as_chunks();
+    ptes.first_chunk()
+}
+
 /// Word 0 of a valid PTE for `ea` in `segment`.
 #[must_use]
 pub fn word0(segment: u32, ea: u32, secondary: bool) -> u32 {

@@ -1,13 +1,13 @@
 //! The MMU of 604 and 750: hardware walks the page table at a TLB miss.
 
-use super::front6xx::{Now, Page, Refill, unit_of_front};
+use super::front6xx::{Now, Page, Place, Refill, unit_of_front};
 use super::walker::{AnyWalker, Found, NoEntry, Port, WalkTiming, Walker};
 use super::{
     Access, EntryView, Fault, Front6xx, HashBase, Invalidation, Reaches, Recency, Source, TlbEntry,
-    Translation, Unit, Used, hash,
+    Translation, Unit, Used, hash, tlb,
 };
-use crate::account::{Account, Cause, Plain};
-use crate::memory::Memory;
+use crate::account::{Account, Array, Cause, Plain};
+use crate::memory::{Memory, Ram};
 use serde::{Deserialize, Serialize};
 
 /// The MMU of 604 and 750.
@@ -128,6 +128,108 @@ impl Refill for Search {
         let (_, cycles) = self.run(page, Access::Store, hash::R | hash::C, now)?;
         front.set_changed(entry.tag());
         Ok(cycles)
+    }
+}
+
+/// The PTE that the reload for an access will find.
+#[derive(Debug, Clone, Copy)]
+pub struct Foreseen {
+    /// Its physical address, in the primary PTEG.
+    pa: u32,
+    word1: u32,
+}
+
+impl Foreseen {
+    /// The physical address of `ea`.
+    #[inline(always)]
+    pub(crate) fn physical(self, ea: u32) -> u32 {
+        self.word1 & !0xfff | ea & 0xfff
+    }
+
+    /// Storage control bits of the page.
+    #[inline(always)]
+    pub(crate) fn attributes(self) -> u8 {
+        TlbEntry::new(0, self.word1).attributes()
+    }
+}
+
+/// Nearly all misses of the data TLB end in the same way: there is no BAT, the primary PTEG has the page, its R and C
+/// are as they must be, and the access is permitted. One function looks whether a miss will end so. Another one then
+/// does what [`Unit::translate`] would do, without asking again what may be different.
+impl Hash32 {
+    /// True if nothing but the search of the hash table reloads the data TLB, and one of two entries is replaced.
+    pub(crate) fn is_simple(&self) -> bool {
+        let Front6xx { dtlb, second, .. } = &self.front;
+        matches!(self.search.walker, AnyWalker::Hashed(_)) && second.is_none() && dtlb.is_of_pairs()
+    }
+
+    /// The PTE that a reload for the load or the store of `ea` will find, if [`Hash32::is_simple`]. `None`: the access
+    /// needs no reload, or another one. Nothing changes.
+    #[inline(always)]
+    pub(crate) fn foresee(&self, ea: u32, store: bool, msr: u32, ram: &Ram) -> Option<Foreseen> {
+        let front = &self.front;
+        let Place::Page(page) = front.place(ea, Access::Load, msr) else {
+            return None;
+        };
+        if !front.dtlb.pair_lacks(page.tag()) {
+            return None;
+        }
+        let (group, _) = hash::groups(page.sdr1, page.segment, ea);
+        let ptes = hash::slots(group, ram)?;
+        let word0 = hash::word0(page.segment, ea, false);
+        let slot = (ptes.iter()).position(|[first, _]| u32::from_be_bytes(*first) == word0)?;
+        let word1 = u32::from_be_bytes(ptes[slot][1]);
+        let set = if store { hash::R | hash::C } else { hash::R };
+        let good = word1 & set == set && tlb::permits((word1 & 3) as u8, page.key, store);
+        good.then_some(Foreseen {
+            pa: group + slot as u32 * 8,
+            word1,
+        })
+    }
+
+    /// Does what was foreseen for the access at `ea`, from core cycle `now` on. Returns the core cycles that it took,
+    /// and the place of the new entry.
+    #[inline(always)]
+    pub(crate) fn reload(
+        &mut self,
+        ea: u32,
+        foreseen: Foreseen,
+        memory: &mut Memory,
+        now: u64,
+        account: &mut Account,
+    ) -> (u64, Used) {
+        let (front, timing) = (&mut self.front, &self.search.timing);
+        let tag = tlb::tag(front.segments.get(ea), ea);
+        front.charge_miss(false, tag, account);
+        let mut cycles = u64::from(timing.start);
+        let mut pa = foreseen.pa & !(hash::PTEG_BYTES - 1);
+        let reads = (foreseen.pa - pa) / 8 + 1;
+        for _ in 0..reads {
+            let from = now + cycles;
+            let stall = memory.walk_read(pa, timing.attributes(), timing.forward, from, account);
+            cycles += stall + u64::from(timing.access);
+            pa += 8;
+        }
+        cycles += u64::from(timing.finish);
+        account.add_plain(Plain::HashSearch, 1);
+        account.add_plain(Plain::HashAccess, reads.into());
+        account.add_plain(Plain::HashHitPrimary, 1);
+        account.add_plain(Plain::WalkCycles, cycles);
+        memory.expect(foreseen.physical(ea), account);
+        let (old, way) = front
+            .dtlb
+            .replace_in_pair(TlbEntry::new(tag, foreseen.word1));
+        if let Some(old) = old {
+            account.add_plain(Plain::DataTlbEvicted, 1);
+            let cause = account.cause;
+            account.pollution.entry_evicted(Array::DataTlb, old, cause);
+        }
+        let used = Used {
+            set: front.dtlb.set(ea) as u16,
+            way,
+            large: 0,
+        };
+        (cycles, used)
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Each set is stored most recently used first; each entry holds the number of its physical way. A second table holds
 //! the way used last in each set. For two ways that is the whole LRU state, so an engine that knows the entry only
-//! writes its way there, without a look-up. Entries are tagged by VSID, so a change of a segment register leaves them
-//! in place.
+//! writes its way there, without a look-up. A look-up of two ways does the same, and moves no entry. Entries are tagged
+//! by VSID, so a change of a segment register leaves them in place.
 
 use super::segment;
 use crate::config::shape::{self, Misfit};
@@ -165,7 +165,7 @@ impl TlbEntry {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Tlb {
     geometry: TlbGeometry,
-    /// Set after set, most recently used first.
+    /// Set after set, most recently used first as of when the set was put in order.
     entries: Box<[TlbEntry]>,
     /// Way of each set's most recently used entry, and one more byte, which belongs to no set.
     recent: Fixed<u8>,
@@ -266,8 +266,7 @@ impl Tlb {
         &self.ways(set)[self.recent_element(set)]
     }
 
-    /// Element of a set that was used last: 0, unless an engine has written another one's way since
-    /// the set was last looked up.
+    /// Element of a set that was used last: 0, unless another one's way was written since the set was put in order.
     #[inline(always)]
     fn recent_element(&self, set: usize) -> usize {
         let way = self.recent[set];
@@ -288,7 +287,7 @@ impl Tlb {
         }
     }
 
-    /// All entries: set after set, each in the order of use as it was when the set was last looked up.
+    /// All entries: set after set, each in some order.
     #[must_use]
     pub fn entries(&self) -> &[TlbEntry] {
         &self.entries
@@ -313,10 +312,66 @@ impl Tlb {
         self.ways(set).iter().find(|entry| entry.tag == tag)
     }
 
+    /// True if sets have two ways, and the one used longest ago is replaced.
+    #[must_use]
+    pub fn is_of_pairs(&self) -> bool {
+        self.geometry.ways == 2 && self.replacement.takes_last()
+    }
+
+    /// True if there is no entry with this tag, of a TLB of pairs. Recency is not touched.
+    #[inline(always)]
+    #[must_use]
+    pub fn pair_lacks(&self, tag: u64) -> bool {
+        let (pairs, _) = self.entries.as_chunks();
+        let pair = pairs.get(self.set_of(tag as u32));
+        pair.is_some_and(|[one, other]: &[_; 2]| one.tag != tag && other.tag != tag)
+    }
+
+    /// [`Tlb::fill`] of a TLB of pairs that lacks the entry. Returns the tag of the old entry, if it was valid, and the
+    /// way.
+    #[inline(always)]
+    pub fn replace_in_pair(&mut self, entry: TlbEntry) -> (Option<u64>, u8) {
+        let set = self.set_of(entry.tag as u32);
+        let (pairs, _) = self.entries.as_chunks_mut();
+        let (Some([one, other]), Some(recent)) = (pairs.get_mut(set), self.recent.get_mut(set))
+        else {
+            return (None, 0);
+        };
+        let place: &mut TlbEntry = if one.way == *recent { other } else { one };
+        let old = std::mem::replace(&mut place.tag, entry.tag);
+        place.pte = entry.pte;
+        *recent = place.way;
+        ((old & VALID != 0).then_some(old), place.way)
+    }
+
     /// Looks a tag up as an access: a hit becomes most recently used.
     #[inline(always)]
     pub fn access(&mut self, tag: u64) -> Option<TlbEntry> {
         let set = self.set_of(tag as u32);
+        let Some([one, other]) = self.pair(set) else {
+            return self.access_many(set, tag);
+        };
+        let entry = *if one.tag == tag { one } else { other };
+        if entry.tag != tag {
+            return None;
+        }
+        self.recent[set] = entry.way;
+        self.replacement.used(set, entry.way);
+        Some(entry)
+    }
+
+    /// The entries of a set, if sets have two.
+    #[inline(always)]
+    fn pair(&mut self, set: usize) -> Option<&mut [TlbEntry; 2]> {
+        if self.geometry.ways != 2 {
+            return None;
+        }
+        self.entries.as_chunks_mut().0.get_mut(set)
+    }
+
+    /// [`Tlb::access`] where sets have another number of ways than two.
+    #[inline(never)]
+    fn access_many(&mut self, set: usize, tag: u64) -> Option<TlbEntry> {
         self.arrange(set);
         let entries = self.ways(set);
         let element = entries.iter().position(|entry| entry.tag == tag)?;
@@ -342,6 +397,22 @@ impl Tlb {
     /// [`Tlb::fill`] where the entry used longest ago goes, valid or not.
     #[inline(always)]
     fn replace_last(&mut self, set: usize, entry: TlbEntry) -> Option<TlbEntry> {
+        let recent = self.recent[set];
+        let Some([one, other]) = self.pair(set) else {
+            return self.replace_last_of_many(set, entry);
+        };
+        let place = if one.way == recent { other } else { one };
+        let old = *place;
+        *place = TlbEntry {
+            way: old.way,
+            ..entry
+        };
+        self.recent[set] = old.way;
+        (old.valid() && old.tag != entry.tag).then_some(old)
+    }
+
+    #[inline(never)]
+    fn replace_last_of_many(&mut self, set: usize, entry: TlbEntry) -> Option<TlbEntry> {
         self.arrange(set);
         let entries = self.ways_mut(set);
         let old = *entries.last()?;

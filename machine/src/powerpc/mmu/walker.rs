@@ -28,6 +28,18 @@ pub struct WalkTiming {
     pub cached: bool,
 }
 
+impl WalkTiming {
+    /// The storage control bits of PTE accesses.
+    #[inline(always)]
+    pub(super) fn attributes(&self) -> u8 {
+        if self.cached {
+            attribute::WALK
+        } else {
+            attribute::INHIBITED | attribute::COHERENT
+        }
+    }
+}
+
 /// A page-table entry that matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
@@ -88,20 +100,12 @@ impl<'a> Port<'a> {
         self.wait(self.timing.finish.into());
     }
 
-    fn attributes(&self) -> u8 {
-        if self.timing.cached {
-            attribute::WALK
-        } else {
-            attribute::INHIBITED | attribute::COHERENT
-        }
-    }
-
     /// Reads and compares the double word at `pa`; `None` where there is no memory.
     #[inline(always)]
     pub fn read(&mut self, pa: u32) -> Option<u64> {
         let value = self.memory.uncore.ram.read_u64(pa)?;
         self.account.add_plain(Plain::HashAccess, 1);
-        let (attributes, now) = (self.attributes(), self.began + self.cycles);
+        let (attributes, now) = (self.timing.attributes(), self.began + self.cycles);
         let stall = self
             .memory
             .walk_read(pa, attributes, self.timing.forward, now, self.account);
@@ -121,7 +125,7 @@ impl<'a> Port<'a> {
         self.account.add_plain(Plain::HashAccess, 1);
         let from = self.began + self.cycles;
         for pa in (pa..pa + count * 8).step_by(line as usize) {
-            let (attributes, now) = (self.attributes(), self.began + self.cycles);
+            let (attributes, now) = (self.timing.attributes(), self.began + self.cycles);
             self.cycles += self
                 .memory
                 .walk_read(pa, attributes, Forward::Line, now, self.account);
@@ -135,7 +139,7 @@ impl<'a> Port<'a> {
 
     /// Writes a byte.
     pub fn write(&mut self, pa: u32, byte: u8) {
-        let (attributes, now) = (self.attributes(), self.began + self.cycles);
+        let (attributes, now) = (self.timing.attributes(), self.began + self.cycles);
         self.cycles += self.memory.walk_write(pa, attributes, now, self.account);
         self.memory.remember(pa, 1);
         self.memory.uncore.ram.write_u8(pa, byte);
