@@ -61,8 +61,8 @@ const OTHER: u8 = 0x80;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Pollution {
     line_shift: u32,
-    /// By cache (I, D, L2), then physical line: evictor + 1, or [`NOBODY`].
-    lines: [Box<[u8]>; 3],
+    /// By physical line, then cache (I, D, L2): evictor + 1, or [`NOBODY`].
+    lines: Box<[[u8; 3]]>,
     /// By TLB (I, D), then hash: tag and evictor + 1.
     entries: [Box<[(u64, u8)]>; 2],
 }
@@ -71,11 +71,10 @@ impl Pollution {
     /// Remembers evictions of lines of `line_bytes` (a power of two) in `ram_bytes` of RAM.
     #[must_use]
     pub fn new(ram_bytes: usize, line_bytes: usize) -> Self {
-        let lines = || vec![NOBODY; ram_bytes / line_bytes.max(1)].into_boxed_slice();
         let entries = || vec![(0, NOBODY); REMEMBERED].into_boxed_slice();
         Self {
             line_shift: line_bytes.trailing_zeros(),
-            lines: [lines(), lines(), lines()],
+            lines: vec![[NOBODY; 3]; ram_bytes / line_bytes.max(1)].into_boxed_slice(),
             entries: [entries(), entries()],
         }
     }
@@ -83,20 +82,21 @@ impl Pollution {
     /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
     /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
-        let lines = |p: &Self| p.lines.each_ref().map(|lines| lines.len());
         let entries = |p: &Self| p.entries.each_ref().map(|entries| entries.len());
         self.line_shift == fresh.line_shift
-            && lines(self) == lines(fresh)
+            && self.lines.len() == fresh.lines.len()
             && entries(self) == entries(fresh)
     }
 
+    #[inline(always)]
     fn line(&mut self, array: Array, pa: u32) -> Option<&mut u8> {
         let cache = array as usize - Array::InstructionCache as usize;
-        self.lines[cache].get_mut((pa >> self.line_shift) as usize)
+        let caches = self.lines.get_mut((pa >> self.line_shift) as usize)?;
+        Some(&mut caches[cache])
     }
 
     /// `evictor` evicts the line at `pa`.
-    #[inline]
+    #[inline(always)]
     pub fn line_evicted(&mut self, array: Array, pa: u32, evictor: Cause) {
         if let Some(last) = self.line(array, pa) {
             *last = evictor.number() + 1;
@@ -111,25 +111,28 @@ impl Pollution {
     }
 
     /// `victim` misses on the line at `pa`.
-    #[inline]
+    #[inline(always)]
     pub fn line_missed(&mut self, counters: &mut Counters, array: Array, pa: u32, victim: Cause) {
-        if let Some(last) = self.line(array, pa) {
-            let evictor = std::mem::replace(last, NOBODY);
-            let array = match array {
-                own if evictor & OTHER == 0 => own,
+        let Some(last) = self.line(array, pa) else {
+            return;
+        };
+        let evictor = std::mem::replace(last, NOBODY);
+        if evictor & OTHER == 0 {
+            charge(counters, array, evictor, victim);
+        } else {
+            let taken = match array {
                 Array::L2 => Array::L2Taken,
                 _ => Array::DataCacheTaken,
             };
-            charge(counters, array, evictor & !OTHER, victim);
+            charge_taken(counters, taken, evictor, victim);
         }
     }
 
     /// What a miss on the line at `pa` looks at.
     #[inline(always)]
     #[must_use]
-    pub fn of_line(&self, array: Array, pa: u32) -> Option<&u8> {
-        let cache = array as usize - Array::InstructionCache as usize;
-        self.lines[cache].get((pa >> self.line_shift) as usize)
+    pub fn of_line(&self, pa: u32) -> Option<&[u8; 3]> {
+        self.lines.get((pa >> self.line_shift) as usize)
     }
 
     fn entry(&mut self, array: Array, tag: u64) -> Option<&mut (u64, u8)> {
@@ -179,6 +182,14 @@ impl Pollution {
     }
 }
 
+/// As [`charge`], where another processor took the line.
+#[cold]
+#[inline(never)]
+fn charge_taken(counters: &mut Counters, array: Array, evictor: u8, victim: Cause) {
+    charge(counters, array, evictor & !OTHER, victim);
+}
+
+#[inline(always)]
 fn charge(counters: &mut Counters, array: Array, evictor: u8, victim: Cause) {
     let evictor = usize::from(evictor).wrapping_sub(1);
     if let Some(victims) = counters.pollution[array as usize].get_mut(evictor) {

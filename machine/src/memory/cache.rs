@@ -504,17 +504,21 @@ impl Cache {
     #[inline(always)]
     pub(super) fn fill_as(&mut self, pa: RamAddress, state: u32) -> Option<Evicted> {
         let (first, line) = (self.first(pa), self.line_address(pa) | VALID | state);
-        match self.geometry.ways {
+        let old = match self.geometry.ways {
             1 => self.fill_in::<1>(first, line),
             2 => self.fill_in::<2>(first, line),
             4 => self.fill_in::<4>(first, line),
             _ => self.fill_elsewhere(first, line),
-        }
+        };
+        (old & VALID != 0).then_some(Evicted {
+            pa: self.line_address(old),
+            dirty: old & DIRTY != 0,
+        })
     }
 
     /// As [`Cache::fill_in`], for larger sets.
     #[inline(never)]
-    fn fill_elsewhere(&mut self, first: usize, line: u32) -> Option<Evicted> {
+    fn fill_elsewhere(&mut self, first: usize, line: u32) -> u32 {
         match self.geometry.ways {
             8 => self.fill_any::<8>(first, line, self.is_full::<8>(first)),
             _ => self.fill_any::<0>(first, line, self.is_full::<0>(first)),
@@ -528,9 +532,9 @@ impl Cache {
         set.iter().fold(VALID, |all, &tag| all & tag) != 0
     }
 
-    /// Puts the tag word `line` first in the set at `first`.
+    /// Puts the tag word `line` first in the set at `first`; returns the one that it replaces.
     #[inline(always)]
-    fn fill_in<const WAYS: usize>(&mut self, first: usize, line: u32) -> Option<Evicted> {
+    fn fill_in<const WAYS: usize>(&mut self, first: usize, line: u32) -> u32 {
         let full = self.is_full::<WAYS>(first);
         if !full || self.geometry.replacement != Replacement::Lru {
             return self.fill_otherwise::<WAYS>(first, line, full);
@@ -542,28 +546,18 @@ impl Cache {
         }
         set[0] = line;
         self.shortcuts.drop_set(line);
-        self.evicted(old)
+        old
     }
 
     /// As [`Cache::fill_in`], of a set that is not full, or does not replace the line that was used longest ago.
     #[inline(never)]
-    fn fill_otherwise<const WAYS: usize>(
-        &mut self,
-        first: usize,
-        line: u32,
-        full: bool,
-    ) -> Option<Evicted> {
+    fn fill_otherwise<const WAYS: usize>(&mut self, first: usize, line: u32, full: bool) -> u32 {
         self.fill_any::<WAYS>(first, line, full)
     }
 
     /// As [`Cache::fill_in`], of any set, which is full or not.
     #[inline(always)]
-    fn fill_any<const WAYS: usize>(
-        &mut self,
-        first: usize,
-        line: u32,
-        full: bool,
-    ) -> Option<Evicted> {
+    fn fill_any<const WAYS: usize>(&mut self, first: usize, line: u32, full: bool) -> u32 {
         let ways = self.ways::<WAYS>();
         if full && self.geometry.replacement == Replacement::Random {
             self.scramble(first);
@@ -577,16 +571,7 @@ impl Cache {
         };
         let old = std::mem::replace(&mut self.tags[first + element], line);
         self.touch::<WAYS>(first, element);
-        self.evicted(old)
-    }
-
-    /// The line whose tag word another one has replaced, if it was valid.
-    #[inline(always)]
-    fn evicted(&self, old: u32) -> Option<Evicted> {
-        (old & VALID != 0).then_some(Evicted {
-            pa: self.line_address(old),
-            dirty: old & DIRTY != 0,
-        })
+        old
     }
 
     /// The invalid element with the lowest way of the set at `first`, which has one.

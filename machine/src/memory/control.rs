@@ -1,14 +1,15 @@
 //! The instructions by which programs control the caches.
 
 use super::RamAddress;
+use super::TouchedLine;
 use super::arrivals::Arrival;
 use super::attribute;
 use super::broadcast::{Broadcast, Transaction};
 use super::cache::{DIRTY, Had};
 use super::coherence::{Notice, Seen};
+use super::fill::Asked;
 use super::hierarchy::{CacheInhibited, Memory, Side};
 use super::touch::Touched;
-use super::{Forward, TouchedLine};
 use crate::account::{Account, Event};
 
 impl Memory {
@@ -221,41 +222,25 @@ impl Memory {
         free - now
     }
 
-    /// The D-cache has missed on a load or store. If the line has been touched, it is in the cache or on its way there:
-    /// returns the cycle at which the access is served. `None`: it has not been touched.
-    #[inline(always)]
+    /// The D-cache has missed on a load or store. If the line is among the touched ones, it is in the cache or on its
+    /// way there: returns the cycle at which the access is served. `None`: it has not been touched.
+    #[cold]
     pub(super) fn touched(
         &mut self,
         pa: RamAddress,
-        store: bool,
-        forward: Forward,
-        now: u64,
-        account: &mut Account,
-    ) -> Option<u64> {
-        if self.touches.is_empty() {
-            return None;
-        }
-        self.look_in_touches(pa, store, forward, now, account)
-    }
-
-    /// As [`Memory::touched`], where some line is.
-    #[cold]
-    fn look_in_touches(
-        &mut self,
-        pa: RamAddress,
-        store: bool,
-        forward: Forward,
+        asked: Asked,
         now: u64,
         account: &mut Account,
     ) -> Option<u64> {
         self.settle(now, account);
-        if self.data.access(pa, store) {
+        if self.data.access(pa, asked.dirty) {
             return Some(now);
         }
         let Touched { arrival, cause, .. } = self.touches.take(self.data.line_address(pa))?;
         let there = arrival.complete().max(now);
-        let kind = (Side::Data, store, forward);
-        let (served, _) = self.receive(arrival, kind, pa, (now, there), cause, account);
+        let served = arrival.ready(pa, asked.forward).max(now);
+        let asked = Asked { cause, ..asked };
+        self.receive(arrival, served, asked, pa, (now, there), account);
         Some(served)
     }
 

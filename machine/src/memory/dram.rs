@@ -50,18 +50,56 @@ impl DramTiming {
     pub fn columns(&self, beats: u32) -> u32 {
         beats.div_ceil(self.group) * self.page_cycle.max(self.group)
     }
-
-    /// Clocks from the first of `beats` to the last.
-    #[must_use]
-    pub fn span(&self, beats: u32) -> u32 {
-        let (step, gap) = self.steps();
-        let last = beats - 1;
-        last * step + (last >> self.group.trailing_zeros()) * gap
-    }
 }
 
 /// No row.
 const NO_ROW: u32 = u32::MAX;
+
+/// What of [`DramTiming`] each access needs, in half core cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Pace {
+    access: u64,
+    column_access: u64,
+    precharge: u64,
+    /// From a row strobe until the row may be closed, at least.
+    kept: u64,
+    /// From beat to beat, and what the first beat of a group takes longer.
+    step: u64,
+    gap: u64,
+    /// Beats of a group: 1 << this.
+    group: u32,
+    /// Bytes of a row: 1 << this.
+    row: u32,
+    /// Banks less one.
+    banks: u32,
+    open_page: bool,
+}
+
+impl Pace {
+    fn new(timing: &DramTiming, ratio: u32) -> Self {
+        let clocks = |number: u32| u64::from(number) * u64::from(ratio);
+        let (step, gap) = timing.steps();
+        Self {
+            access: clocks(timing.access),
+            column_access: clocks(timing.column_access),
+            precharge: clocks(timing.precharge),
+            kept: clocks(timing.cycle.saturating_sub(timing.precharge)),
+            step: clocks(step),
+            gap: clocks(gap),
+            group: timing.group.trailing_zeros(),
+            row: timing.row.trailing_zeros(),
+            banks: timing.banks - 1,
+            open_page: timing.open_page,
+        }
+    }
+
+    /// From the first of `beats` to the last.
+    #[inline(always)]
+    fn span(&self, beats: u32) -> u64 {
+        let last = beats - 1;
+        u64::from(last) * self.step + u64::from(last >> self.group) * self.gap
+    }
+}
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Bank {
@@ -79,6 +117,7 @@ pub struct Dram {
     timing: DramTiming,
     /// Half core cycles of a bus clock.
     ratio: u32,
+    pace: Pace,
     banks: Vec<Bank>,
     /// The edge of the last beat so far: all banks have the same data lines.
     busy: u64,
@@ -98,6 +137,7 @@ impl Dram {
         Self {
             timing,
             ratio,
+            pace: Pace::new(&timing, ratio),
             banks: vec![bank; timing.banks as usize],
             busy: 0,
             refresh: u64::from(timing.refresh_interval) * u64::from(ratio),
@@ -121,8 +161,8 @@ impl Dram {
     /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let edge = |at: u64| at < crate::config::LATEST && at.is_multiple_of(self.ratio.into());
-        (self.timing, self.ratio, self.banks.len())
-            == (fresh.timing, fresh.ratio, fresh.banks.len())
+        (self.timing, self.ratio, self.pace, self.banks.len())
+            == (fresh.timing, fresh.ratio, fresh.pace, fresh.banks.len())
             && edge(self.busy)
             && edge(self.refresh)
             && self
@@ -144,42 +184,32 @@ impl Dram {
         if strobe >= self.refresh {
             strobe = self.refreshed(strobe);
         }
-        let t = &self.timing;
-        let row = pa >> t.row.trailing_zeros();
-        let index = (row & (t.banks - 1)) as usize;
-        let bank = self.banks[index];
-        let (opened, first) = if bank.row == row {
-            (None, self.after(strobe, t.column_access).max(bank.column))
+        let pace = &self.pace;
+        let row = pa >> pace.row;
+        let bank = &mut self.banks[(row & pace.banks) as usize];
+        let (close, first) = if bank.row == row {
+            (bank.ready, (strobe + pace.column_access).max(bank.column))
         } else {
-            let ready = strobe.max(bank.ready);
-            let open = if bank.row == NO_ROW {
-                ready
-            } else {
-                self.after(ready, t.precharge)
-            };
-            (Some(open), self.after(open, t.access))
+            let mut open = strobe.max(bank.ready);
+            if bank.row != NO_ROW {
+                open += pace.precharge;
+            }
+            (open + pace.kept, open + pace.access)
         };
         let first = first.max(free);
-        let last = self.after(first, t.span(beats));
-        // When the row may be closed: after the last beat, and so late that the bank's cycle is kept.
-        let close = opened.map_or(bank.ready, |open| {
-            self.after(open, t.cycle.saturating_sub(t.precharge))
-        });
+        let last = first + pace.span(beats);
+        // The row may be closed after the last beat, and so late that the bank's cycle is kept.
         let close = close.max(last);
-        self.banks[index] = if t.open_page {
-            let column = self.after(first, t.columns(beats));
-            Bank {
+        if pace.open_page {
+            let columns = u64::from(self.timing.columns(beats)) * u64::from(self.ratio);
+            *bank = Bank {
                 row,
                 ready: close,
-                column,
-            }
+                column: first + columns,
+            };
         } else {
-            Bank {
-                row: NO_ROW,
-                ready: self.after(close, t.precharge),
-                column: 0,
-            }
-        };
+            bank.ready = close + pace.precharge;
+        }
         self.busy = last;
         (first, last)
     }

@@ -10,24 +10,34 @@ use super::delivery::Delivery;
 use super::hierarchy::{Memory, Side};
 use crate::account::{Account, Array, Cause, Event};
 
+/// An access for which a line comes into an L1.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub side: Side,
+    /// It is a store.
+    pub dirty: bool,
+    /// The other processors see its transaction.
+    pub global: bool,
+    /// Which beats it gets before the line is complete.
+    pub forward: Forward,
+    pub cause: Cause,
+}
+
 impl Memory {
     /// Reads a line into an L1 for an access to `pa`, which is a place if the access is a fetch; returns the cycle at
     /// which it is served.
     #[inline(always)]
     pub(super) fn fill(
         &mut self,
-        (side, dirty, global): (Side, bool, bool),
+        asked: Asked,
         pa: RamAddress,
-        forward: Forward,
         now: u64,
-        cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if (global && self.timing.several) || self.private_l2 {
-            return self.fill_seen((side, dirty), pa, forward, now, cause, account);
+        if (asked.global && self.timing.several) || self.private_l2 {
+            return self.fill_seen(asked, pa, now, account);
         }
-        let kind = (side, dirty, forward);
-        self.fill_from(now, kind, pa, now, cause, account)
+        self.fill_from(now, asked, pa, now, account)
     }
 
     /// [`Memory::fill`] by a transaction that the other processors see, or through an L2 of the processor's own. A
@@ -35,26 +45,21 @@ impl Memory {
     #[inline(never)]
     pub(super) fn fill_seen(
         &mut self,
-        (side, dirty): (Side, bool),
+        asked: Asked,
         pa: RamAddress,
-        forward: Forward,
         now: u64,
-        cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if self.private_l2 {
-            let (delivery, shared) = self.request_private(pa, (dirty, true), now, cause, account);
-            let kind = (side, dirty, forward);
-            let served = self.fill_by(delivery, kind, pa, now, cause, account);
-            if shared && matches!(side, Side::Data) {
-                self.data.mark_shared(pa);
-            }
-            return served;
-        }
-        let what = if dirty { Seen::Own } else { Seen::Read };
-        let (from, shared) = self.seen(what, pa, now, cause, account);
-        let served = self.fill_from(from, (side, dirty, forward), pa, now, cause, account);
-        if shared && matches!(side, Side::Data) {
+        let (served, shared) = if self.private_l2 {
+            let kind = (asked.dirty, true);
+            let (delivery, shared) = self.request_private(pa, kind, now, asked.cause, account);
+            (self.fill_by(delivery, asked, pa, now, account), shared)
+        } else {
+            let what = if asked.dirty { Seen::Own } else { Seen::Read };
+            let (from, shared) = self.seen(what, pa, now, asked.cause, account);
+            (self.fill_from(from, asked, pa, now, account), shared)
+        };
+        if shared && matches!(asked.side, Side::Data) {
             self.data.mark_shared(pa);
         }
         served
@@ -65,18 +70,32 @@ impl Memory {
     pub(super) fn fill_from(
         &mut self,
         from: u64,
-        (side, dirty, forward): (Side, bool, Forward),
+        asked: Asked,
         pa: RamAddress,
         now: u64,
-        cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let physical = match side {
-            Side::Instruction => self.places.physical(pa),
-            Side::Data => pa,
-        };
-        let delivery = self.request(physical, from, cause, account);
-        self.fill_by(delivery, (side, dirty, forward), pa, now, cause, account)
+        let physical = self.physical(asked.side, pa);
+        let uncore = &mut *self.uncore;
+        match uncore.read_directly(physical, from, asked.cause, account) {
+            Some(delivery) => self.fill_by(delivery, asked, pa, now, account),
+            None => self.fill_behind(from, asked, pa, now, account),
+        }
+    }
+
+    /// As [`Memory::fill_from`], of a line that comes by an L2 in front of the bus, or by an L3.
+    #[inline(never)]
+    fn fill_behind(
+        &mut self,
+        from: u64,
+        asked: Asked,
+        pa: RamAddress,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        let physical = self.physical(asked.side, pa);
+        let delivery = self.request(physical, from, asked.cause, account);
+        self.fill_by(delivery, asked, pa, now, account)
     }
 
     /// Gives a line that comes by `delivery` its place in an L1; returns the cycle at which the access is served.
@@ -84,49 +103,59 @@ impl Memory {
     fn fill_by(
         &mut self,
         delivery: Delivery,
-        (side, dirty, forward): (Side, bool, Forward),
+        asked: Asked,
         pa: RamAddress,
         now: u64,
-        cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let arrival = Arrival::new(pa, delivery, self.side(side).0);
-        let from = arrival.complete();
-        let kind = (side, dirty, forward);
-        let (served, wait) = self.receive(arrival, kind, pa, (now, from), cause, account);
-        if self.timing.data_blocked && matches!(side, Side::Data) {
-            self.blocked = arrival.complete();
+        let arrival = Arrival::new(pa, delivery, self.side(asked.side).0);
+        let (complete, served) = (delivery.complete(), arrival.asked(asked.forward).max(now));
+        let wait = self.receive(arrival, served, asked, pa, (now, complete), account);
+        if self.timing.data_blocked && matches!(asked.side, Side::Data) {
+            self.blocked = complete;
         }
         // The line comes only when its victim has a write-back buffer to go to.
-        served + if self.timing.fills_wait { wait } else { 0 }
+        if self.timing.fills_wait {
+            served + wait
+        } else {
+            served
+        }
     }
 
-    /// Gives the line of `arrival`, which is on its way, its place in an L1; its victim is written back from cycle
-    /// `from` on. Returns the cycle at which an access to `pa` at `now`, or a store that the core does not wait for, is
-    /// served, and how long the write-back waits for a buffer.
+    /// Gives the line of `arrival`, which is on its way, its place in an L1, for an access to `pa` at `now` that is
+    /// served at `served`; the line's victim is written back from cycle `from` on. Returns how long the write-back
+    /// waits for a buffer.
     #[inline(always)]
     pub(super) fn receive(
         &mut self,
         arrival: Arrival,
-        (side, dirty, forward): (Side, bool, Forward),
+        served: u64,
+        asked: Asked,
         pa: RamAddress,
         (now, from): (u64, u64),
-        cause: Cause,
         account: &mut Account,
-    ) -> (u64, u64) {
-        let served = arrival.ready(pa, forward).max(now);
-        let next = if dirty || self.timing.loads_ahead {
+    ) -> u64 {
+        // The core does not wait for a store's line.
+        let next = if asked.dirty || self.timing.loads_ahead {
             now
         } else {
             served
         };
         let incomplete = next < arrival.complete();
-        let state = if dirty { DIRTY } else { 0 } | if incomplete { ARRIVING } else { 0 };
-        let wait = self.install(side, pa, state, from, cause, account);
+        let state = if asked.dirty { DIRTY } else { 0 } | if incomplete { ARRIVING } else { 0 };
         if incomplete {
-            self.side(side).1.add(arrival, now);
+            self.side(asked.side).1.add(arrival, now);
         }
-        (served, wait)
+        self.install(asked.side, pa, state, from, asked.cause, account)
+    }
+
+    /// The physical address of a line that has its place in an L1 at `pa`.
+    #[inline(always)]
+    fn physical(&self, side: Side, pa: u32) -> RamAddress {
+        match side {
+            Side::Instruction => self.places.physical(pa),
+            Side::Data => pa,
+        }
     }
 
     /// The cycle at which a posted store at `now` to `pa` is served, whose line an L1 has just found marked.
@@ -185,8 +214,7 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> Delivery {
-        let line = self.data.geometry().line;
-        self.uncore.read_line(pa, line, now, cause, account)
+        self.uncore.read_line(pa, now, cause, account)
     }
 
     /// Enters a line into an L1, with these bits of its tag word, and writes the victim back from cycle `now` on.
@@ -201,15 +229,12 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let (cache, array) = match side {
-            Side::Instruction => (&mut self.instruction, Array::InstructionCache),
-            Side::Data => (&mut self.data, Array::DataCache),
+        let array = match side {
+            Side::Instruction => Array::InstructionCache,
+            Side::Data => Array::DataCache,
         };
-        if let Some(out) = cache.fill_as(pa, state) {
-            let physical = match side {
-                Side::Instruction => self.places.physical(out.pa),
-                Side::Data => out.pa,
-            };
+        if let Some(out) = self.side(side).0.fill_as(pa, state) {
+            let physical = self.physical(side, out.pa);
             account.pollution.line_evicted(array, physical, cause);
             if out.dirty {
                 return self.write_back(out.pa, now, cause, account);
@@ -228,11 +253,10 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         account.add_as(Event::DataCacheWriteback, cause, 1);
-        let line = self.data.geometry().line;
         let done = if self.private_l2 {
             self.cast_out(pa, now, cause, account)
         } else {
-            self.uncore.write_line(pa, line, now, cause, account)
+            self.uncore.write_line(pa, now, cause, account)
         };
         self.posted_write_back(now, done)
     }

@@ -12,6 +12,7 @@ use super::attribute;
 use super::broadcast::Broadcast;
 use super::cache::{ARRIVING, Cache, CacheGeometry, Had, SHARED};
 use super::coherence::Seen;
+use super::fill::Asked;
 use super::l2::L2;
 use super::places::Places;
 use super::posted::{POSTED_MAX, PostedWrites};
@@ -135,7 +136,11 @@ impl Memory {
             ));
         }
         let other = |l2: &L2| l2.cache.geometry().line != data.line;
-        if instruction.line != data.line || uncore.l2.as_ref().is_some_and(other) {
+        let burst = uncore.bus.timing().line;
+        if instruction.line != data.line
+            || burst != data.line
+            || uncore.l2.as_ref().is_some_and(other)
+        {
             return Err("all caches must have the same line size".to_string());
         }
         for cache in [&instruction, &data] {
@@ -263,9 +268,14 @@ impl Memory {
         let stall = if self.instruction.locked() {
             self.read_single(pa, global, now, cause, account) - now
         } else {
-            let kind = (Side::Instruction, false, global);
-            let forward = self.timing.instruction_forward;
-            self.fill(kind, place, forward, now, cause, account) - now
+            let asked = Asked {
+                side: Side::Instruction,
+                dirty: false,
+                global,
+                forward: self.timing.instruction_forward,
+                cause,
+            };
+            self.fill(asked, place, now, account) - now
         };
         account.add(Event::MemoryStall, stall);
         stall
@@ -331,7 +341,14 @@ impl Memory {
             Some(tag) if tag & ARRIVING == 0 => 0,
             Some(_) => self.waited(Side::Data, pa, forward, now) - now,
             None if !self.data.access_older(pa, false) => {
-                self.read_missed(pa, global, forward, now, cause, account)
+                let asked = Asked {
+                    side: Side::Data,
+                    dirty: false,
+                    global,
+                    forward,
+                    cause,
+                };
+                self.read_missed(pa, asked, now, account)
             }
             None if self.data.arriving(pa) => self.waited(Side::Data, pa, forward, now) - now,
             None => 0,
@@ -400,8 +417,14 @@ impl Memory {
     #[inline(never)]
     fn load_older(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if !self.data.access_older(pa, false) {
-            let (cause, forward) = (account.cause, self.timing.data_forward);
-            let stall = self.read_missed(pa, true, forward, now, cause, account);
+            let asked = Asked {
+                side: Side::Data,
+                dirty: false,
+                global: true,
+                forward: self.timing.data_forward,
+                cause: account.cause,
+            };
+            let stall = self.read_missed(pa, asked, now, account);
             account.add(Event::MemoryStall, stall);
             stall
         } else if self.data.arriving(pa) {
@@ -417,21 +440,25 @@ impl Memory {
     fn read_missed(
         &mut self,
         pa: RamAddress,
-        global: bool,
-        forward: Forward,
+        asked: Asked,
         now: u64,
-        cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if let Some(served) = self.touched(pa, false, forward, now, account) {
+        if !self.touches.is_empty()
+            && let Some(served) = self.touched(pa, asked, now, account)
+        {
             return served - now;
         }
-        self.data_miss(pa, cause, account);
+        self.data_miss(pa, asked.cause, account);
         if self.data.locked() {
-            return self.read_single(pa, global, now, cause, account) - now;
+            return self.read_single(pa, asked.global, now, asked.cause, account) - now;
         }
-        let kind = (Side::Data, false, global);
-        self.fill(kind, pa, forward, now, cause, account) - now
+        let asked = Asked {
+            side: Side::Data,
+            dirty: false,
+            ..asked
+        };
+        self.fill(asked, pa, now, account) - now
     }
 
     /// A store of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
@@ -526,16 +553,26 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let forward = self.timing.data_forward;
-        let done = if let Some(served) = self.touched(pa, true, forward, now, account) {
+        let asked = Asked {
+            side: Side::Data,
+            dirty: true,
+            global,
+            forward: self.timing.data_forward,
+            cause,
+        };
+        let touched = if self.touches.is_empty() {
+            None
+        } else {
+            self.touched(pa, asked, now, account)
+        };
+        let done = if let Some(served) = touched {
             served
         } else {
             self.data_miss(pa, cause, account);
             if self.data.locked() {
                 return self.post_single(pa, global, now, cause, account);
             }
-            let kind = (Side::Data, true, global);
-            self.fill(kind, pa, forward, now, cause, account)
+            self.fill(asked, pa, now, account)
         };
         self.stores
             .post(now, done, self.timing.store_queue as usize)
@@ -602,8 +639,7 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn expect(&self, pa: RamAddress, account: &Account) {
         prefetch::soon(self.uncore.ram.bytes().get(pa as usize));
-        prefetch::soon(account.pollution.of_line(Array::DataCache, pa));
-        prefetch::soon(account.pollution.of_line(Array::L2, pa));
+        prefetch::soon(account.pollution.of_line(pa));
         let l2 = self.uncore.l2.as_ref();
         prefetch::soon(l2.and_then(|l2| l2.cache.set_of(pa)));
     }
@@ -643,7 +679,6 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> Option<u64> {
-        let line = self.data.geometry().line;
         // A line is written when it is there.
         let there = self.whole(pa, now);
         if invalidate {
@@ -667,7 +702,7 @@ impl Memory {
             account.add_as(Event::L2Writeback, cause, 1);
         }
         if in_l1 || in_l2 {
-            let done = self.uncore.bus.write_line(pa, there, line, account);
+            let done = self.uncore.bus.write_line(pa, there, account);
             return Some(self.posted_write_back(now, done));
         }
         None

@@ -74,10 +74,9 @@ impl Memory {
         } else {
             (request, false)
         };
-        let line = self.data.geometry().line;
         let Uncore { l2, bus, .. } = &mut *self.uncore;
         let Some(l2) = l2.as_mut().filter(|l2| l2.cache.enabled()) else {
-            return (bus.read_line(pa, from, line, account), kept);
+            return (bus.read_line(pa, from, account), kept);
         };
         let delivery = l2.fetch(pa, from, bus, account);
         let out = l2.place(pa, false, cause, account);
@@ -120,8 +119,7 @@ impl Memory {
             return now;
         }
         account.add_as(Event::L2Writeback, cause, 1);
-        let line = self.data.geometry().line;
-        self.uncore.bus.write_line(out.pa, now, line, account)
+        self.uncore.bus.write_line(out.pa, now, account)
     }
 
     /// The D-cache writes a modified line to the L2; returns the cycle when it is written.
@@ -132,10 +130,9 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let line = self.data.geometry().line;
         let Uncore { l2, bus, .. } = &mut *self.uncore;
         let Some(l2) = l2.as_mut().filter(|l2| l2.cache.enabled()) else {
-            return bus.write_line(pa, now, line, account);
+            return bus.write_line(pa, now, account);
         };
         if l2.cache.access(pa, true) {
             l2.cache.mark_own(pa);

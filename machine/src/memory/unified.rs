@@ -4,6 +4,7 @@
 use super::Forward;
 use super::RamAddress;
 use super::attribute;
+use super::fill::Asked;
 use super::hierarchy::{Memory, Side};
 use crate::account::{Account, Array, Event};
 
@@ -25,8 +26,14 @@ impl Memory {
             let cause = account.cause;
             account.add(Event::InstructionCacheMiss, 1);
             (account.pollution).line_missed(&mut account.counters, Array::DataCache, pa, cause);
-            let kind = (Side::Data, false, true);
-            self.fill(kind, pa, forward, now, cause, account) - now
+            let asked = Asked {
+                side: Side::Data,
+                dirty: false,
+                global: true,
+                forward,
+                cause,
+            };
+            self.fill(asked, pa, now, account) - now
         } else if self.data.arriving(pa) {
             self.waited(Side::Data, pa, forward, now) - now
         } else {
