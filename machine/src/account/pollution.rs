@@ -88,35 +88,34 @@ impl Pollution {
             && entries(self) == entries(fresh)
     }
 
+    /// The notes of the line at `pa`, for each cache.
     #[inline(always)]
-    fn line(&mut self, array: Array, pa: u32) -> Option<&mut u8> {
-        let cache = array as usize - Array::InstructionCache as usize;
-        let caches = self.lines.get_mut((pa >> self.line_shift) as usize)?;
-        Some(&mut caches[cache])
+    fn line(&mut self, pa: u32) -> Option<&mut [u8; 3]> {
+        self.lines.get_mut((pa >> self.line_shift) as usize)
     }
 
     /// `evictor` evicts the line at `pa`.
     #[inline(always)]
     pub fn line_evicted(&mut self, array: Array, pa: u32, evictor: Cause) {
-        if let Some(last) = self.line(array, pa) {
-            *last = evictor.number() + 1;
+        if let Some(caches) = self.line(pa) {
+            caches[cache(array)] = evictor.number() + 1;
         }
     }
 
     /// Another processor takes the line at `pa`, for `taker`.
     pub fn line_taken(&mut self, array: Array, pa: u32, taker: Cause) {
-        if let Some(last) = self.line(array, pa) {
-            *last = (taker.number() + 1) | OTHER;
+        if let Some(caches) = self.line(pa) {
+            caches[cache(array)] = (taker.number() + 1) | OTHER;
         }
     }
 
     /// `victim` misses on the line at `pa`.
     #[inline(always)]
     pub fn line_missed(&mut self, counters: &mut Counters, array: Array, pa: u32, victim: Cause) {
-        let Some(last) = self.line(array, pa) else {
+        let Some(caches) = self.line(pa) else {
             return;
         };
-        let evictor = std::mem::replace(last, NOBODY);
+        let evictor = std::mem::replace(&mut caches[cache(array)], NOBODY);
         if evictor & OTHER == 0 {
             charge(counters, array, evictor, victim);
         } else {
@@ -180,6 +179,12 @@ impl Pollution {
         charge(counters, array, evictor & !OTHER, victim);
         evictor != NOBODY
     }
+}
+
+/// The place of a cache among the notes of a line.
+#[inline(always)]
+fn cache(array: Array) -> usize {
+    array as usize - Array::InstructionCache as usize
 }
 
 /// As [`charge`], where another processor took the line.

@@ -100,6 +100,8 @@ pub struct Cache {
     /// two.
     set_rotation: u32,
     set_mask: u32,
+    /// The bits of an address that are the line's.
+    line_mask: u32,
     enabled: bool,
     locked: bool,
     /// How often it was told to drop lines.
@@ -129,6 +131,7 @@ impl Cache {
                 .wrapping_sub(geometry.ways.trailing_zeros())
                 % u32::BITS,
             set_mask: (geometry.sets() - 1) * geometry.ways,
+            line_mask: !(geometry.line - 1),
             enabled: false,
             locked: false,
             invalidations: 0,
@@ -146,7 +149,7 @@ impl Cache {
     #[inline]
     #[must_use]
     pub fn line_address(&self, pa: RamAddress) -> u32 {
-        pa & !(self.geometry.line - 1)
+        pa & self.line_mask
     }
 
     /// HID0\[ICE\] or HID0\[DCE\].
@@ -451,46 +454,55 @@ impl Cache {
     /// [`Cache::access`] to a line that is not its set's most recently used one.
     #[inline(always)]
     pub fn access_older(&mut self, pa: RamAddress, dirty: bool) -> bool {
+        let Some(index) = self.older(pa) else {
+            return false;
+        };
+        self.use_older(index, dirty);
+        true
+    }
+
+    /// The index in the tags of the line of `pa`, if the cache holds it and it is not its set's most recently used one.
+    #[inline(always)]
+    #[must_use]
+    pub fn older(&self, pa: RamAddress) -> Option<usize> {
         let first = self.first(pa);
         let wanted = self.line_address(pa) | VALID;
-        let modified = if dirty { DIRTY } else { 0 };
         match self.geometry.ways {
-            1 => false,
-            2 => self.access_older_in::<2>(first, wanted, modified),
-            4 => self.access_older_in::<4>(first, wanted, modified),
-            _ => self.access_older_elsewhere(first, wanted, modified),
+            1 => None,
+            4 => self.older_in::<4>(first, wanted),
+            2 => self.older_in::<2>(first, wanted),
+            _ => self.older_elsewhere(first, wanted),
         }
     }
 
-    /// As [`Cache::access_older_in`], for larger sets.
+    /// As [`Cache::older_in`], for larger sets.
     #[inline(never)]
-    fn access_older_elsewhere(&mut self, first: usize, wanted: u32, modified: u32) -> bool {
+    fn older_elsewhere(&self, first: usize, wanted: u32) -> Option<usize> {
         match self.geometry.ways {
-            8 => self.access_older_in::<8>(first, wanted, modified),
-            _ => self.access_older_in::<0>(first, wanted, modified),
+            8 => self.older_in::<8>(first, wanted),
+            _ => self.older_in::<0>(first, wanted),
         }
     }
 
     #[inline(always)]
-    fn access_older_in<const WAYS: usize>(
-        &mut self,
-        first: usize,
-        wanted: u32,
-        modified: u32,
-    ) -> bool {
+    fn older_in<const WAYS: usize>(&self, first: usize, wanted: u32) -> Option<usize> {
         let set = &self.tags[first..first + self.ways::<WAYS>()];
-        let Some(older) = set[1..].iter().position(|&tag| tag & !EITHER == wanted) else {
-            return false;
-        };
-        self.use_older::<WAYS>(first, 1 + older, modified);
-        true
+        let held = |&tag: &u32| tag & !EITHER == wanted;
+        Some(first + 1 + set[1..].iter().position(held)?)
     }
 
-    /// An access hits `element` of the set at `first`.
+    /// An access hits the line of which [`Cache::older`] gave the index.
     #[inline(never)]
-    fn use_older<const WAYS: usize>(&mut self, first: usize, element: usize, modified: u32) {
-        self.tags[first + element] |= modified;
-        self.touch::<WAYS>(first, element);
+    pub fn use_older(&mut self, index: usize, dirty: bool) {
+        let element = index & (self.geometry.ways as usize - 1);
+        let first = index - element;
+        self.tags[index] |= if dirty { DIRTY } else { 0 };
+        match self.geometry.ways {
+            4 => self.touch::<4>(first, element),
+            2 => self.touch::<2>(first, element),
+            8 => self.touch::<8>(first, element),
+            _ => self.touch::<0>(first, element),
+        }
     }
 
     /// Fills `pa`'s line (which must not be held) and makes it most recently used. Returns the valid line that it
@@ -505,15 +517,31 @@ impl Cache {
     pub(super) fn fill_as(&mut self, pa: RamAddress, state: u32) -> Option<Evicted> {
         let (first, line) = (self.first(pa), self.line_address(pa) | VALID | state);
         let old = match self.geometry.ways {
+            4 => self.fill_in::<4>(first, line),
             1 => self.fill_in::<1>(first, line),
             2 => self.fill_in::<2>(first, line),
-            4 => self.fill_in::<4>(first, line),
             _ => self.fill_elsewhere(first, line),
         };
         (old & VALID != 0).then_some(Evicted {
             pa: self.line_address(old),
             dirty: old & DIRTY != 0,
         })
+    }
+
+    /// [`Cache::access`]; a line that is not there gets a place. Then this returns the valid line that it replaced, if
+    /// there was one.
+    #[inline(always)]
+    pub(super) fn access_or_fill(&mut self, pa: RamAddress) -> Result<(), Option<Evicted>> {
+        if self.access_recent(pa, false).is_some() {
+            return Ok(());
+        }
+        match self.older(pa) {
+            Some(index) => {
+                self.use_older(index, false);
+                Ok(())
+            }
+            None => Err(self.fill_as(pa, 0)),
+        }
     }
 
     /// As [`Cache::fill_in`], for larger sets.
@@ -638,6 +666,7 @@ impl Cache {
             && self.trees.len() == fresh.trees.len()
             && self.paths == fresh.paths
             && (self.set_rotation, self.set_mask) == (fresh.set_rotation, fresh.set_mask)
+            && self.line_mask == fresh.line_mask
             && self.ways.chunks(ways).all(is_order)
             && self.tags.iter().enumerate().all(|(n, &tag)| {
                 let line = self.line_address(tag);

@@ -178,7 +178,7 @@ impl Dram {
 
     /// An access to `beats` at `pa`, strobed at `from` at the earliest, whose first beat cannot come before the edge
     /// `free`. Returns the edges of the first beat and of the last.
-    #[inline(never)]
+    #[inline(always)]
     pub fn access(&mut self, pa: RamAddress, from: u64, free: u64, beats: u32) -> (u64, u64) {
         let mut strobe = from.max(self.busy);
         if strobe >= self.refresh {

@@ -21,6 +21,16 @@ pub(super) struct Asked {
     /// Which beats it gets before the line is complete.
     pub forward: Forward,
     pub cause: Cause,
+    /// The miss enters the stall in the account; otherwise the caller does.
+    pub counted: bool,
+}
+
+impl Asked {
+    /// What of a stall the miss itself enters in the account.
+    #[inline(always)]
+    pub fn counts(self, stall: u64) -> u64 {
+        if self.counted { stall } else { 0 }
+    }
 }
 
 impl Memory {

@@ -10,7 +10,7 @@ use super::RamAddress;
 use super::arrivals::Arrivals;
 use super::attribute;
 use super::broadcast::Broadcast;
-use super::cache::{ARRIVING, Cache, CacheGeometry, Had, SHARED};
+use super::cache::{Cache, CacheGeometry, Had};
 use super::coherence::Seen;
 use super::fill::Asked;
 use super::l2::L2;
@@ -270,10 +270,8 @@ impl Memory {
         } else {
             let asked = Asked {
                 side: Side::Instruction,
-                dirty: false,
                 global,
-                forward: self.timing.instruction_forward,
-                cause,
+                ..Asked::load(self.timing.instruction_forward, cause)
             };
             self.fill(asked, place, now, account) - now
         };
@@ -301,88 +299,6 @@ impl Memory {
         stall
     }
 
-    /// A load of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
-    /// the access and reads the data.
-    pub fn load(&mut self, pa: RamAddress, attributes: u8, now: u64, account: &mut Account) -> u64 {
-        let (cause, forward) = (account.cause, self.timing.data_forward);
-        let stall = self.load_as(pa, attributes, forward, now, cause, account);
-        account.add(Event::MemoryStall, stall);
-        stall
-    }
-
-    /// As [`Memory::load`] for a core that does not wait: returns how long the data takes, which is no stall yet.
-    pub fn load_ahead(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        now: u64,
-        account: &mut Account,
-    ) -> u64 {
-        let (cause, forward) = (account.cause, self.timing.data_forward);
-        self.load_as(pa, attributes, forward, now, cause, account)
-    }
-
-    pub(super) fn load_as(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        forward: Forward,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        let wait = self.blocked_for(now).unwrap_or_default();
-        let now = now + wait;
-        let global = attributes & attribute::COHERENT != 0;
-        if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
-            return wait + self.load_past(pa, attributes, now, cause, account);
-        }
-        let stall = match self.data.access_recent(pa, false) {
-            Some(tag) if tag & ARRIVING == 0 => 0,
-            Some(_) => self.waited(Side::Data, pa, forward, now) - now,
-            None if !self.data.access_older(pa, false) => {
-                let asked = Asked {
-                    side: Side::Data,
-                    dirty: false,
-                    global,
-                    forward,
-                    cause,
-                };
-                self.read_missed(pa, asked, now, account)
-            }
-            None if self.data.arriving(pa) => self.waited(Side::Data, pa, forward, now) - now,
-            None => 0,
-        };
-        wait + stall
-    }
-
-    /// A load that bypasses the D-cache; returns how long the data takes.
-    #[cold]
-    #[inline(never)]
-    fn load_past(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        account.add_as(Event::DataCacheInhibited, cause, 1);
-        self.purge_alias(pa, attributes, now, cause, account);
-        let global = attributes & attribute::COHERENT != 0;
-        self.read_single(pa, global, now, cause, account) - now
-    }
-
-    /// As [`Memory::load`], of memory that the enabled D-cache may hold, and that others see.
-    #[inline(always)]
-    pub fn load_cached(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if let Some(wait) = self.blocked_for(now) {
-            account.add(Event::MemoryStall, wait);
-            return wait + self.load_cached_now(pa, now + wait, account);
-        }
-        self.load_cached_now(pa, now, account)
-    }
-
     /// How long an access at `now` waits until it gets at the D-cache, which is then open. `None`: it is open.
     #[inline(always)]
     pub(super) fn blocked_for(&mut self, now: u64) -> Option<u64> {
@@ -394,238 +310,6 @@ impl Memory {
     #[must_use]
     pub(crate) fn is_blocked(&self, now: u64) -> bool {
         self.blocked > now
-    }
-
-    #[inline(always)]
-    fn load_cached_now(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        match self.data.access_recent(pa, false) {
-            Some(tag) if tag & ARRIVING == 0 => 0,
-            Some(_) => self.load_arriving(pa, now, account),
-            None => self.load_older(pa, now, account),
-        }
-    }
-
-    /// A load from a line that the D-cache has found still on its way; returns the stall.
-    #[inline(never)]
-    fn load_arriving(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        let stall = self.waited(Side::Data, pa, self.timing.data_forward, now) - now;
-        account.add(Event::MemoryStall, stall);
-        stall
-    }
-
-    /// [`Memory::load_cached`] where the line is not its set's most recently used one.
-    #[inline(never)]
-    fn load_older(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if !self.data.access_older(pa, false) {
-            let asked = Asked {
-                side: Side::Data,
-                dirty: false,
-                global: true,
-                forward: self.timing.data_forward,
-                cause: account.cause,
-            };
-            let stall = self.read_missed(pa, asked, now, account);
-            account.add(Event::MemoryStall, stall);
-            stall
-        } else if self.data.arriving(pa) {
-            self.load_arriving(pa, now, account)
-        } else {
-            0
-        }
-    }
-
-    /// A load that the D-cache has missed; returns how long the data takes. On a machine with one processor most of a
-    /// miss is inlined here, since a call takes the host about as long as a step of the model.
-    #[inline(never)]
-    fn read_missed(
-        &mut self,
-        pa: RamAddress,
-        asked: Asked,
-        now: u64,
-        account: &mut Account,
-    ) -> u64 {
-        if !self.touches.is_empty()
-            && let Some(served) = self.touched(pa, asked, now, account)
-        {
-            return served - now;
-        }
-        self.data_miss(pa, asked.cause, account);
-        if self.data.locked() {
-            return self.read_single(pa, asked.global, now, asked.cause, account) - now;
-        }
-        let asked = Asked {
-            side: Side::Data,
-            dirty: false,
-            ..asked
-        };
-        self.fill(asked, pa, now, account) - now
-    }
-
-    /// A store of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
-    /// the access and writes the data.
-    pub fn store(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        now: u64,
-        account: &mut Account,
-    ) -> u64 {
-        let stall = self.store_as(pa, attributes, now, account.cause, account);
-        if stall != 0 {
-            account.add(Event::MemoryStall, stall);
-        }
-        stall
-    }
-
-    pub(super) fn store_as(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        if let Some(wait) = self.blocked_for(now) {
-            return wait + self.store_as(pa, attributes, now + wait, cause, account);
-        }
-        let global = attributes & attribute::COHERENT != 0;
-        if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
-            account.add_as(Event::DataCacheInhibited, cause, 1);
-            self.purge_alias(pa, attributes, now, cause, account);
-            return self.post_single(pa, global, now, cause, account);
-        }
-        if attributes & attribute::WRITE_THROUGH != 0 || self.write_through {
-            if self.data.access(pa, false) {
-                self.push(pa, now, cause, account);
-            } else {
-                self.data_miss(pa, cause, account);
-            }
-            return self.post_single(pa, global, now, cause, account);
-        }
-        if self.timing.stores_through {
-            return self.store_to_l2(pa, now, cause, account);
-        }
-        if !self.data.access(pa, true) {
-            self.write_missed(pa, global, now, cause, account)
-        } else if self.data.shared(pa) {
-            self.write_shared(pa, now, cause, account)
-        } else if self.data.arriving(pa) {
-            self.write_arriving(pa, now)
-        } else {
-            0
-        }
-    }
-
-    /// A write-back store to a line that the D-cache has found shared; returns the stall.
-    #[inline(never)]
-    fn write_shared(
-        &mut self,
-        pa: RamAddress,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        let taken = self.upgrade(pa, now, cause, account);
-        if !self.data.arriving(pa) {
-            return taken;
-        }
-        taken + self.write_arriving(pa, now + taken)
-    }
-
-    /// A write-back store to a line that the D-cache has found still on its way; returns the stall.
-    #[inline(always)]
-    fn write_arriving(&mut self, pa: RamAddress, now: u64) -> u64 {
-        let done = self.served(Side::Data, pa, self.timing.data_forward, now);
-        if done == now {
-            return 0;
-        }
-        self.stores
-            .post(now, done, self.timing.store_queue as usize)
-    }
-
-    /// A write-back store whose [`Cache::access`] to the enabled D-cache has found nothing; returns the stall.
-    #[inline(never)]
-    fn write_missed(
-        &mut self,
-        pa: RamAddress,
-        global: bool,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        let asked = Asked {
-            side: Side::Data,
-            dirty: true,
-            global,
-            forward: self.timing.data_forward,
-            cause,
-        };
-        let touched = if self.touches.is_empty() {
-            None
-        } else {
-            self.touched(pa, asked, now, account)
-        };
-        let done = if let Some(served) = touched {
-            served
-        } else {
-            self.data_miss(pa, cause, account);
-            if self.data.locked() {
-                return self.post_single(pa, global, now, cause, account);
-            }
-            self.fill(asked, pa, now, account)
-        };
-        self.stores
-            .post(now, done, self.timing.store_queue as usize)
-    }
-
-    /// As [`Memory::store`], of memory that the enabled D-cache may hold, that is written back, and that others see.
-    #[inline(always)]
-    pub fn store_cached(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if let Some(wait) = self.blocked_for(now) {
-            account.add(Event::MemoryStall, wait);
-            return wait + self.store_cached_now(pa, now + wait, account);
-        }
-        self.store_cached_now(pa, now, account)
-    }
-
-    #[inline(always)]
-    fn store_cached_now(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if self.timing.stores_through {
-            return self.store_through(pa, now, account);
-        }
-        match self.data.access_recent(pa, true) {
-            Some(tag) if tag & (ARRIVING | SHARED) == 0 => 0,
-            Some(tag) => self.store_marked(pa, tag, now, account),
-            None => self.store_older(pa, now, account),
-        }
-    }
-
-    /// A store that hits a line which is still arriving, or which is shared; `tag` says which. Returns the stall.
-    #[inline(never)]
-    fn store_marked(&mut self, pa: RamAddress, tag: u32, now: u64, account: &mut Account) -> u64 {
-        let stall = if tag & SHARED == 0 {
-            self.write_arriving(pa, now)
-        } else {
-            self.write_shared(pa, now, account.cause, account)
-        };
-        if stall != 0 {
-            account.add(Event::MemoryStall, stall);
-        }
-        stall
-    }
-
-    /// [`Memory::store_cached`] where the line is not its set's most recently used one.
-    #[inline(never)]
-    fn store_older(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if !self.data.access_older(pa, true) {
-            let stall = self.write_missed(pa, true, now, account.cause, account);
-            account.add(Event::MemoryStall, stall);
-            stall
-        } else if self.data.marked(pa) {
-            self.store_marked(pa, self.data.mru(pa), now, account)
-        } else {
-            0
-        }
     }
 
     /// Cycles until all posted stores and transfers are done.
@@ -653,7 +337,7 @@ impl Memory {
     }
 
     /// An inhibited access to a line that is cached all the same: pushed if modified, then invalid.
-    fn purge_alias(
+    pub(super) fn purge_alias(
         &mut self,
         pa: RamAddress,
         attributes: u8,
@@ -709,7 +393,7 @@ impl Memory {
     }
 
     /// The cycle from which a transaction may go on: at once, or when the other processors have answered a global one.
-    fn seen_if(
+    pub(super) fn seen_if(
         &mut self,
         global: bool,
         seen: Seen,
@@ -726,7 +410,7 @@ impl Memory {
     }
 
     /// Reads a beat; returns the cycle at which the data is there.
-    fn read_single(
+    pub(super) fn read_single(
         &mut self,
         pa: RamAddress,
         global: bool,
@@ -736,20 +420,5 @@ impl Memory {
     ) -> u64 {
         let from = self.seen_if(global, Seen::Read, pa, now, cause, account);
         self.uncore.bus.read_single(pa, from, account)
-    }
-
-    /// Posts a single-beat write; returns how long the core waits.
-    fn post_single(
-        &mut self,
-        pa: RamAddress,
-        global: bool,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        let from = self.seen_if(global, Seen::Own, pa, now, cause, account);
-        let done = self.uncore.bus.write_single(pa, from, account);
-        self.stores
-            .post(now, done, self.timing.store_queue as usize)
     }
 }

@@ -155,8 +155,8 @@ impl L2 {
 
     /// Counts a look-up.
     #[inline(always)]
-    pub(super) fn looked_up(&self, cause: Cause, account: &mut Account) {
-        match self.level {
+    pub(super) fn looked_up(level: Level, cause: Cause, account: &mut Account) {
+        match level {
             Level::Second => account.add_as(Event::L2Access, cause, 1),
             Level::Third => account.add_plain(Plain::L3Access, 1),
         }
@@ -164,8 +164,8 @@ impl L2 {
 
     /// Counts a look-up that found nothing.
     #[inline(always)]
-    pub(super) fn missed(&self, pa: RamAddress, cause: Cause, account: &mut Account) {
-        match self.level {
+    pub(super) fn missed(level: Level, pa: RamAddress, cause: Cause, account: &mut Account) {
+        match level {
             Level::Second => {
                 account.add_as(Event::L2Miss, cause, 1);
                 (account.pollution).line_missed(&mut account.counters, Array::L2, pa, cause);
@@ -221,7 +221,7 @@ impl L2 {
         account: &mut Account,
     ) -> Delivery {
         if self.stands_beside() {
-            return self.read_beside(pa, now, bus, cause, account);
+            return self.read_beside(self.level, pa, now, bus, cause, account);
         }
         if let Some(delivery) = self.hit(pa, now, bus, cause, account) {
             return delivery;
@@ -249,9 +249,9 @@ impl L2 {
         cause: Cause,
         account: &mut Account,
     ) -> Option<Delivery> {
-        self.looked_up(cause, account);
+        Self::looked_up(self.level, cause, account);
         if !self.cache.access(pa, false) {
-            self.missed(pa, cause, account);
+            Self::missed(self.level, pa, cause, account);
             return None;
         }
         if let L2Timing::LookAside { .. } = self.timing {
@@ -339,10 +339,16 @@ impl L2 {
         account: &mut Account,
     ) -> Option<Evicted> {
         let out = self.cache.fill(pa, dirty)?;
-        if self.level == Level::Second {
-            account.pollution.line_evicted(Array::L2, out.pa, cause);
-        }
+        Self::evicted(self.level, out.pa, cause, account);
         Some(out)
+    }
+
+    /// Notes that a line has left it.
+    #[inline(always)]
+    pub(super) fn evicted(level: Level, pa: RamAddress, cause: Cause, account: &mut Account) {
+        if level == Level::Second {
+            account.pollution.line_evicted(Array::L2, pa, cause);
+        }
     }
 }
 

@@ -96,7 +96,7 @@ pub const LINE_MODES: usize = 4;
 #[repr(C)]
 struct Tables {
     modes: [[LineShortcut; PAGE / PIECE]; LINE_MODES + 1],
-    /// The modes in which the line that begins in this piece may have shortcuts, a bit for each.
+    /// The modes in which lines of the set whose first line begins in this piece may have shortcuts, a bit for each.
     made: [u8; PAGE / PIECE],
 }
 
@@ -217,8 +217,9 @@ impl LineShortcuts {
             // SAFETY: `tables` is allocated; the line lies in a page.
             unsafe { (*self.tables).modes[mode][first + n] = shortcut };
         }
+        let set = first & self.sets;
         // SAFETY: as above.
-        unsafe { (*self.tables).made[first] |= 1 << mode };
+        unsafe { (*self.tables).made[set] |= 1 << mode };
     }
 
     /// Drops the shortcuts of the lines of the set of `pa`.
@@ -230,7 +231,7 @@ impl LineShortcuts {
         let first = pa as usize / PIECE & self.sets;
         // SAFETY: `tables` is allocated and has every piece of a page.
         let made = unsafe { (*self.tables).made[first % (PAGE / PIECE)] };
-        if made != 0 || self.span < PAGE {
+        if made != 0 {
             self.drop_lines(first);
         }
     }
@@ -238,13 +239,13 @@ impl LineShortcuts {
     /// As [`LineShortcuts::drop_set`], of the set whose first line is in this piece. There are tables.
     #[inline(never)]
     fn drop_lines(&self, first: usize) {
-        for first in (first..PAGE / PIECE).step_by(self.span / PIECE) {
-            // SAFETY: `tables` is allocated and has every piece of a page.
-            let mut made = unsafe { std::mem::take(&mut (*self.tables).made[first]) };
-            while made != 0 {
+        // SAFETY: `tables` is allocated and has every piece of a page.
+        let mut made = unsafe { std::mem::take(&mut (*self.tables).made[first]) };
+        while made != 0 {
+            for first in (first..PAGE / PIECE).step_by(self.span / PIECE) {
                 self.drop_pieces(made.trailing_zeros() as usize, first, self.line / PIECE);
-                made &= made - 1;
             }
+            made &= made - 1;
         }
     }
 

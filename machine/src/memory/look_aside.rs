@@ -10,7 +10,7 @@
 use super::RamAddress;
 use super::bus::Bus;
 use super::delivery::Delivery;
-use super::l2::{Beside, L2, L2Timing};
+use super::l2::{Beside, L2, L2Timing, Level};
 use crate::account::{Account, Cause};
 
 /// Clocks of the address, which are counted in the time to the first beat of a hit. A line that goes out of the L2 does
@@ -21,10 +21,11 @@ const ADDRESSED: u32 = 1;
 type Pace = (u32, u32, Beside);
 
 impl L2 {
-    /// Reads a line for an L1 that missed at cycle `now`.
+    /// Reads a line for an L1 that missed at cycle `now`. `level` is this cache's own, which the caller knows.
     #[inline(always)]
     pub(super) fn read_beside(
         &mut self,
+        level: Level,
         pa: RamAddress,
         now: u64,
         bus: &mut Bus,
@@ -32,12 +33,19 @@ impl L2 {
         account: &mut Account,
     ) -> Delivery {
         let start = bus.begin(now, account);
-        self.looked_up(cause, account);
-        if self.cache.access(pa, false) {
-            return bus.read_beside(start, &self.answer, account);
+        Self::looked_up(level, cause, account);
+        match self.cache.access_or_fill(pa) {
+            Ok(()) => return bus.read_beside(start, &self.answer, account),
+            Err(out) => {
+                Self::missed(level, pa, cause, account);
+                if let Some(out) = out {
+                    Self::evicted(level, out.pa, cause, account);
+                    if out.dirty {
+                        self.write_out(out.pa, start, bus, cause, account);
+                    }
+                }
+            }
         }
-        self.missed(pa, cause, account);
-        self.make_place((pa, false), start, bus, cause, account);
         bus.read_memory(start, start + self.look_up, pa, account)
     }
 

@@ -56,7 +56,7 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> (Delivery, bool) {
-        let shared = self.second(pa) == Had::Shared;
+        let shared = self.timing.several && self.second(pa) == Had::Shared;
         let mut at = now;
         if shared && own {
             at = self.kill(pa, now + self.look_up(), cause, account);

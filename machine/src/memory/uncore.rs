@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
 
-use super::l2::{L2, l2cr};
+use super::l2::{L2, Level, l2cr};
 use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Memory, Notice, Peer, Ram};
 use crate::account::{Account, Cause};
 use crate::board::{Board, BoardState, BusError, Effect, Instant};
@@ -176,7 +176,7 @@ impl Uncore {
         match &mut self.l2 {
             Some(l2) if l2.cache.enabled() => l2
                 .stands_beside()
-                .then(|| l2.read_beside(pa, now, &mut self.bus, cause, account)),
+                .then(|| l2.read_beside(Level::Second, pa, now, &mut self.bus, cause, account)),
             _ => (self.bus.third().is_none()).then(|| self.bus.read_line(pa, now, account)),
         }
     }

@@ -27,11 +27,8 @@ impl Memory {
             account.add(Event::InstructionCacheMiss, 1);
             (account.pollution).line_missed(&mut account.counters, Array::DataCache, pa, cause);
             let asked = Asked {
-                side: Side::Data,
-                dirty: false,
                 global: true,
-                forward,
-                cause,
+                ..Asked::load(forward, cause)
             };
             self.fill(asked, pa, now, account) - now
         } else if self.data.arriving(pa) {
