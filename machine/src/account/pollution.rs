@@ -5,7 +5,7 @@
 //! line or entry is loaded again. A line that another processor takes counts as evicted by that one's cause, in a
 //! matrix of its own; a translation that another one's `tlbie` removes does too.
 
-use super::causes::Cause;
+use super::causes::{CAUSES, Cause};
 use super::counters::{Counters, named};
 use serde::{Deserialize, Serialize};
 
@@ -109,9 +109,15 @@ impl Pollution {
         }
     }
 
-    /// `victim` misses on the line at `pa`.
+    /// A `victim` with this number misses on the line at `pa`.
     #[inline(always)]
-    pub fn line_missed(&mut self, counters: &mut Counters, array: Array, pa: u32, victim: Cause) {
+    pub(super) fn line_missed(
+        &mut self,
+        counters: &mut Counters,
+        array: Array,
+        pa: u32,
+        victim: usize,
+    ) {
         let Some(caches) = self.line(pa) else {
             return;
         };
@@ -176,7 +182,7 @@ impl Pollution {
             Array::DataTlb if evictor & OTHER != 0 => Array::DataTlbTaken,
             own => own,
         };
-        charge(counters, array, evictor & !OTHER, victim);
+        charge(counters, array, evictor & !OTHER, victim.index());
         evictor != NOBODY
     }
 }
@@ -190,14 +196,14 @@ fn cache(array: Array) -> usize {
 /// As [`charge`], where another processor took the line.
 #[cold]
 #[inline(never)]
-fn charge_taken(counters: &mut Counters, array: Array, evictor: u8, victim: Cause) {
+fn charge_taken(counters: &mut Counters, array: Array, evictor: u8, victim: usize) {
     charge(counters, array, evictor & !OTHER, victim);
 }
 
 #[inline(always)]
-fn charge(counters: &mut Counters, array: Array, evictor: u8, victim: Cause) {
+fn charge(counters: &mut Counters, array: Array, evictor: u8, victim: usize) {
     let evictor = usize::from(evictor).wrapping_sub(1);
     if let Some(victims) = counters.pollution[array as usize].get_mut(evictor) {
-        victims[victim.index()] += 1;
+        victims[victim % CAUSES] += 1;
     }
 }

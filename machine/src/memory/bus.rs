@@ -413,7 +413,7 @@ impl Bus {
     ) -> Delivery {
         let (free, pace) = (self.data_free(true), self.pace);
         let (first, last) = if self.parts.is_some() {
-            self.access(pa, (from, pace.read), free, pace.burst)
+            self.access(pa, (from, pace.read), free, (pace.burst, pace.span))
         } else {
             let first = (from + pace.read).max(free);
             (first, first + pace.span)
@@ -439,16 +439,16 @@ impl Bus {
         }
     }
 
-    /// The parts' access of `beats` at `pa`, asked for at the edge `from`, after `delay` half core cycles of the
-    /// controller and with the first beat at `free` at the earliest; returns the edges of the first beat and of the
-    /// last. What was posted and had time to be written before has been written.
+    /// The parts' access of `beats` at `pa`, with `span` from the first to the last. It is asked for at the edge `from`,
+    /// after `delay` half core cycles of the controller and with the first beat at `free` at the earliest; returns the
+    /// edges of the first beat and of the last. What was posted and had time to be written before has been written.
     #[inline(always)]
     fn access(
         &mut self,
         pa: RamAddress,
         (mut from, delay): (u64, u64),
         mut free: u64,
-        beats: u32,
+        (beats, span): (u32, u64),
     ) -> (u64, u64) {
         let Some(parts) = &mut self.parts else {
             return (from, from);
@@ -463,7 +463,7 @@ impl Bus {
             from = from.max(last);
             free = free.max(self.data_edge + self.pace.clock);
         }
-        parts.dram.access(pa, from + delay, free, beats)
+        parts.dram.access(pa, (from + delay, free), (beats, span))
     }
 
     /// Reads a line from something on the bus that answers by itself (a look-aside L2).
@@ -490,7 +490,7 @@ impl Bus {
         let start = self.begin(now, account);
         let (free, asked) = (self.data_free(false), self.pace.read);
         let first = if self.parts.is_some() {
-            self.access(pa, (start, asked), free, 1).0
+            self.access(pa, (start, asked), free, (1, 0)).0
         } else {
             (start + asked).max(free)
         };

@@ -208,7 +208,7 @@ impl Memory {
             }
         }
         let cause = account.cause;
-        self.data_miss(pa, cause, account);
+        self.data_miss(pa, account.charge(cause), account);
         let delivery = if self.private_l2 {
             // No other processor has the line.
             let (delivery, _) = self.request_private(pa, (false, false), free, cause, account);

@@ -44,12 +44,6 @@ impl DramTiming {
             group => (1, self.page_cycle.saturating_sub(group)),
         }
     }
-
-    /// Clocks from the first of `beats` to the first beat that a further column can have.
-    #[must_use]
-    pub fn columns(&self, beats: u32) -> u32 {
-        beats.div_ceil(self.group) * self.page_cycle.max(self.group)
-    }
 }
 
 /// No row.
@@ -66,6 +60,8 @@ struct Pace {
     /// From beat to beat, and what the first beat of a group takes longer.
     step: u64,
     gap: u64,
+    /// From a column of an open row to the next.
+    columns: u64,
     /// Beats of a group: 1 << this.
     group: u32,
     /// Bytes of a row: 1 << this.
@@ -86,18 +82,12 @@ impl Pace {
             kept: clocks(timing.cycle.saturating_sub(timing.precharge)),
             step: clocks(step),
             gap: clocks(gap),
+            columns: clocks(timing.page_cycle.max(timing.group)),
             group: timing.group.trailing_zeros(),
             row: timing.row.trailing_zeros(),
             banks: timing.banks - 1,
             open_page: timing.open_page,
         }
-    }
-
-    /// From the first of `beats` to the last.
-    #[inline(always)]
-    fn span(&self, beats: u32) -> u64 {
-        let last = beats - 1;
-        u64::from(last) * self.step + u64::from(last >> self.group) * self.gap
     }
 }
 
@@ -176,10 +166,24 @@ impl Dram {
         edge + u64::from(clocks) * u64::from(self.ratio)
     }
 
-    /// An access to `beats` at `pa`, strobed at `from` at the earliest, whose first beat cannot come before the edge
-    /// `free`. Returns the edges of the first beat and of the last.
+    /// Half core cycles from the first of `beats` to the last.
     #[inline(always)]
-    pub fn access(&mut self, pa: RamAddress, from: u64, free: u64, beats: u32) -> (u64, u64) {
+    #[must_use]
+    pub fn span(&self, beats: u32) -> u64 {
+        let (pace, last) = (&self.pace, beats - 1);
+        u64::from(last) * pace.step + u64::from(last >> pace.group) * pace.gap
+    }
+
+    /// An access to `beats` at `pa`, with `span` from the first to the last ([`Dram::span`]). It is strobed at `from`
+    /// at the earliest, and its first beat cannot come before the edge `free`. Returns the edges of the first beat and
+    /// of the last.
+    #[inline(always)]
+    pub fn access(
+        &mut self,
+        pa: RamAddress,
+        (from, free): (u64, u64),
+        (beats, span): (u32, u64),
+    ) -> (u64, u64) {
         let mut strobe = from.max(self.busy);
         if strobe >= self.refresh {
             strobe = self.refreshed(strobe);
@@ -197,15 +201,15 @@ impl Dram {
             (open + pace.kept, open + pace.access)
         };
         let first = first.max(free);
-        let last = first + pace.span(beats);
+        let last = first + span;
         // The row may be closed after the last beat, and so late that the bank's cycle is kept.
         let close = close.max(last);
         if pace.open_page {
-            let columns = u64::from(self.timing.columns(beats)) * u64::from(self.ratio);
+            let groups = (beats + (1 << pace.group) - 1) >> pace.group;
             *bank = Bank {
                 row,
                 ready: close,
-                column: first + columns,
+                column: first + u64::from(groups) * pace.columns,
             };
         } else {
             bank.ready = close + pace.precharge;

@@ -8,7 +8,7 @@ use super::cache::{ARRIVING, Cache, DIRTY};
 use super::coherence::Seen;
 use super::delivery::Delivery;
 use super::hierarchy::{Memory, Side};
-use crate::account::{Account, Array, Cause, Event};
+use crate::account::{Account, Array, Cause, Charge, Event};
 
 /// An access for which a line comes into an L1.
 #[derive(Clone, Copy)]
@@ -40,22 +40,24 @@ impl Memory {
     pub(super) fn fill(
         &mut self,
         asked: Asked,
+        charge: Charge,
         pa: RamAddress,
         now: u64,
         account: &mut Account,
     ) -> u64 {
-        if (asked.global && self.timing.several) || self.private_l2 {
-            return self.fill_seen(asked, pa, now, account);
+        if self.told && (asked.global || self.private_l2) {
+            return self.fill_seen(asked, charge, pa, now, account);
         }
-        self.fill_from(now, asked, pa, now, account)
+        self.fill_from(now, asked, charge, pa, now, account)
     }
 
     /// [`Memory::fill`] by a transaction that the other processors see, or through an L2 of the processor's own. A
     /// function of its own, because it would slow down machines with one processor.
     #[inline(never)]
-    pub(super) fn fill_seen(
+    fn fill_seen(
         &mut self,
         asked: Asked,
+        charge: Charge,
         pa: RamAddress,
         now: u64,
         account: &mut Account,
@@ -67,7 +69,10 @@ impl Memory {
         } else {
             let what = if asked.dirty { Seen::Own } else { Seen::Read };
             let (from, shared) = self.seen(what, pa, now, asked.cause, account);
-            (self.fill_from(from, asked, pa, now, account), shared)
+            (
+                self.fill_from(from, asked, charge, pa, now, account),
+                shared,
+            )
         };
         if shared && matches!(asked.side, Side::Data) {
             self.data.mark_shared(pa);
@@ -77,17 +82,18 @@ impl Memory {
 
     /// [`Memory::fill`] whose transaction is asked for at cycle `from`.
     #[inline(always)]
-    pub(super) fn fill_from(
+    fn fill_from(
         &mut self,
         from: u64,
         asked: Asked,
+        charge: Charge,
         pa: RamAddress,
         now: u64,
         account: &mut Account,
     ) -> u64 {
         let physical = self.physical(asked.side, pa);
         let uncore = &mut *self.uncore;
-        match uncore.read_directly(physical, from, asked.cause, account) {
+        match uncore.read_directly(physical, from, (asked.cause, charge), account) {
             Some(delivery) => self.fill_by(delivery, asked, pa, now, account),
             None => self.fill_behind(from, asked, pa, now, account),
         }

@@ -20,7 +20,7 @@ use super::prefetch;
 use super::touch::Touches;
 use super::uncore::{Loan, Uncore};
 use super::{Forward, TouchedLine};
-use crate::account::{Account, Array, Cause, Event};
+use crate::account::{Account, Array, Cause, Charge, Event};
 use serde::{Deserialize, Serialize};
 
 /// What the core's memory unit does, beside the shapes of the caches.
@@ -84,6 +84,8 @@ pub struct Memory {
     pub(super) timing: MemoryTiming,
     /// The L2 is the processor's own, and has to be coherent with others.
     pub(super) private_l2: bool,
+    /// Lines may come by transactions that other processors see, or through an L2 of the processor's own.
+    pub(super) told: bool,
     pub(super) instruction_arrivals: Arrivals,
     pub(super) data_arrivals: Arrivals,
     /// The cycle from which accesses get at the D-cache again.
@@ -149,6 +151,7 @@ impl Memory {
         Ok(Self {
             undo: None,
             private_l2: uncore.l2_is_private(timing.several),
+            told: timing.several || uncore.l2_is_private(timing.several),
             uncore: Loan::new(uncore),
             number: 0,
             instruction: Cache::new(instruction)?,
@@ -175,7 +178,7 @@ impl Memory {
             && self.instruction.fits(&fresh.instruction, places)
             && self.data.fits(&fresh.data, ram)
             && self.timing == fresh.timing
-            && self.private_l2 == fresh.private_l2
+            && (self.private_l2, self.told) == (fresh.private_l2, fresh.told)
             && self.blocked < crate::config::LATEST
             && self.stores.fits()
             && self.write_backs.fits()
@@ -257,10 +260,9 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         let (cause, pa) = (account.cause, self.places.physical(place));
-        account.add(Event::InstructionCacheMiss, 1);
-        account
-            .pollution
-            .line_missed(&mut account.counters, Array::InstructionCache, pa, cause);
+        let charge = account.charge(cause);
+        account.add_to(Event::InstructionCacheMiss, charge, 1);
+        account.line_missed(Array::InstructionCache, pa, charge);
         if self.data.is_dirty(pa) {
             account.add(Event::InstructionCacheStale, 1);
         }
@@ -273,9 +275,9 @@ impl Memory {
                 global,
                 ..Asked::load(self.timing.instruction_forward, cause)
             };
-            self.fill(asked, place, now, account) - now
+            self.fill(asked, charge, place, now, account) - now
         };
-        account.add(Event::MemoryStall, stall);
+        account.add_to(Event::MemoryStall, charge, stall);
         stall
     }
 
@@ -329,11 +331,9 @@ impl Memory {
     }
 
     #[inline(always)]
-    pub(super) fn data_miss(&mut self, pa: RamAddress, cause: Cause, account: &mut Account) {
-        account.add_as(Event::DataCacheMiss, cause, 1);
-        account
-            .pollution
-            .line_missed(&mut account.counters, Array::DataCache, pa, cause);
+    pub(super) fn data_miss(&mut self, pa: RamAddress, charge: Charge, account: &mut Account) {
+        account.add_to(Event::DataCacheMiss, charge, 1);
+        account.line_missed(Array::DataCache, pa, charge);
     }
 
     /// An inhibited access to a line that is cached all the same: pushed if modified, then invalid.

@@ -13,7 +13,7 @@ use super::RamAddress;
 use super::bus::{Answer, Bus, BusTiming};
 use super::cache::{Cache, CacheGeometry, Evicted};
 use super::delivery::Delivery;
-use crate::account::{Account, Array, Cause, Event, Plain};
+use crate::account::{Account, Array, Cause, Charge, Event, Plain};
 use serde::{Deserialize, Serialize};
 
 /// Where the L2 is connected, and its latencies.
@@ -155,20 +155,20 @@ impl L2 {
 
     /// Counts a look-up.
     #[inline(always)]
-    pub(super) fn looked_up(level: Level, cause: Cause, account: &mut Account) {
+    pub(super) fn looked_up(level: Level, charge: Charge, account: &mut Account) {
         match level {
-            Level::Second => account.add_as(Event::L2Access, cause, 1),
+            Level::Second => account.add_to(Event::L2Access, charge, 1),
             Level::Third => account.add_plain(Plain::L3Access, 1),
         }
     }
 
     /// Counts a look-up that found nothing.
     #[inline(always)]
-    pub(super) fn missed(level: Level, pa: RamAddress, cause: Cause, account: &mut Account) {
+    pub(super) fn missed(level: Level, pa: RamAddress, charge: Charge, account: &mut Account) {
         match level {
             Level::Second => {
-                account.add_as(Event::L2Miss, cause, 1);
-                (account.pollution).line_missed(&mut account.counters, Array::L2, pa, cause);
+                account.add_to(Event::L2Miss, charge, 1);
+                account.line_missed(Array::L2, pa, charge);
             }
             Level::Third => account.add_plain(Plain::L3Miss, 1),
         }
@@ -221,7 +221,8 @@ impl L2 {
         account: &mut Account,
     ) -> Delivery {
         if self.stands_beside() {
-            return self.read_beside(self.level, pa, now, bus, cause, account);
+            let charged = (cause, account.charge(cause));
+            return self.read_beside(self.level, pa, now, bus, charged, account);
         }
         if let Some(delivery) = self.hit(pa, now, bus, cause, account) {
             return delivery;
@@ -249,9 +250,10 @@ impl L2 {
         cause: Cause,
         account: &mut Account,
     ) -> Option<Delivery> {
-        Self::looked_up(self.level, cause, account);
+        let charge = account.charge(cause);
+        Self::looked_up(self.level, charge, account);
         if !self.cache.access(pa, false) {
-            Self::missed(self.level, pa, cause, account);
+            Self::missed(self.level, pa, charge, account);
             return None;
         }
         if let L2Timing::LookAside { .. } = self.timing {

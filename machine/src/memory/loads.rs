@@ -168,7 +168,8 @@ impl Memory {
             account.add_as(Event::MemoryStall, asked.cause, asked.counts(served - now));
             return served - now;
         }
-        self.data_miss(pa, asked.cause, account);
+        let charge = account.charge(asked.cause);
+        self.data_miss(pa, charge, account);
         let served = if self.data.locked() {
             self.read_single(pa, asked.global, now, asked.cause, account)
         } else {
@@ -177,9 +178,9 @@ impl Memory {
                 dirty: false,
                 ..asked
             };
-            self.fill(asked, pa, now, account)
+            self.fill(asked, charge, pa, now, account)
         };
-        account.add_as(Event::MemoryStall, asked.cause, asked.counts(served - now));
+        account.add_to(Event::MemoryStall, charge, asked.counts(served - now));
         served - now
     }
 }

@@ -11,7 +11,7 @@ use super::RamAddress;
 use super::bus::Bus;
 use super::delivery::Delivery;
 use super::l2::{Beside, L2, L2Timing, Level};
-use crate::account::{Account, Cause};
+use crate::account::{Account, Cause, Charge};
 
 /// Clocks of the address, which are counted in the time to the first beat of a hit. A line that goes out of the L2 does
 /// not need them again.
@@ -29,15 +29,15 @@ impl L2 {
         pa: RamAddress,
         now: u64,
         bus: &mut Bus,
-        cause: Cause,
+        (cause, charge): (Cause, Charge),
         account: &mut Account,
     ) -> Delivery {
         let start = bus.begin(now, account);
-        Self::looked_up(level, cause, account);
+        Self::looked_up(level, charge, account);
         match self.cache.access_or_fill(pa) {
             Ok(()) => return bus.read_beside(start, &self.answer, account),
             Err(out) => {
-                Self::missed(level, pa, cause, account);
+                Self::missed(level, pa, charge, account);
                 if let Some(out) = out {
                     Self::evicted(level, out.pa, cause, account);
                     if out.dirty {

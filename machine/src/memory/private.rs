@@ -48,6 +48,7 @@ impl Memory {
 
     /// Reads a line for an L1 that missed at `now`, for a store if `own`. The others need not see it if none of them
     /// has it. Returns when it comes, and whether it is shared.
+    #[inline(always)]
     pub(super) fn request_private(
         &mut self,
         pa: RamAddress,
@@ -161,7 +162,7 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         if !self.data.access(pa, false) {
-            self.data_miss(pa, cause, account);
+            self.data_miss(pa, account.charge(cause), account);
         }
         let held = self.second(pa) != Had::Not;
         let (delivery, _) = self.request_private(pa, (true, true), now, cause, account);

@@ -58,7 +58,7 @@ impl Memory {
             if self.data.access(pa, false) {
                 self.push(pa, now, cause, account);
             } else {
-                self.data_miss(pa, cause, account);
+                self.data_miss(pa, account.charge(cause), account);
             }
             return self.post_single(pa, global, now, cause, account);
         }
@@ -125,18 +125,19 @@ impl Memory {
         } else {
             self.touched(pa, asked, now, account)
         };
+        let charge = account.charge(asked.cause);
         let stall = if let Some(done) = touched {
             self.post_store(now, done)
         } else {
-            self.data_miss(pa, asked.cause, account);
+            self.data_miss(pa, charge, account);
             if self.data.locked() {
                 self.post_single(pa, asked.global, now, asked.cause, account)
             } else {
-                let done = self.fill(asked, pa, now, account);
+                let done = self.fill(asked, charge, pa, now, account);
                 self.post_store(now, done)
             }
         };
-        account.add_as(Event::MemoryStall, asked.cause, asked.counts(stall));
+        account.add_to(Event::MemoryStall, charge, asked.counts(stall));
         stall
     }
 

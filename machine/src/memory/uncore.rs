@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::l2::{L2, Level, l2cr};
 use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Memory, Notice, Peer, Ram};
-use crate::account::{Account, Cause};
+use crate::account::{Account, Cause, Charge};
 use crate::board::{Board, BoardState, BusError, Effect, Instant};
 
 /// Everything behind the processors.
@@ -170,13 +170,13 @@ impl Uncore {
         &mut self,
         pa: RamAddress,
         now: u64,
-        cause: Cause,
+        charged: (Cause, Charge),
         account: &mut Account,
     ) -> Option<Delivery> {
         match &mut self.l2 {
             Some(l2) if l2.cache.enabled() => l2
                 .stands_beside()
-                .then(|| l2.read_beside(Level::Second, pa, now, &mut self.bus, cause, account)),
+                .then(|| l2.read_beside(Level::Second, pa, now, &mut self.bus, charged, account)),
             _ => (self.bus.third().is_none()).then(|| self.bus.read_line(pa, now, account)),
         }
     }

@@ -23,14 +23,14 @@ impl Memory {
             account.add(Event::InstructionCacheInhibited, 1);
             self.uncore.bus.read_single(pa, now, account) - now
         } else if !self.data.access(pa, false) {
-            let cause = account.cause;
-            account.add(Event::InstructionCacheMiss, 1);
-            (account.pollution).line_missed(&mut account.counters, Array::DataCache, pa, cause);
+            let charge = account.charge(account.cause);
+            account.add_to(Event::InstructionCacheMiss, charge, 1);
+            account.line_missed(Array::DataCache, pa, charge);
             let asked = Asked {
                 global: true,
-                ..Asked::load(forward, cause)
+                ..Asked::load(forward, account.cause)
             };
-            self.fill(asked, pa, now, account) - now
+            self.fill(asked, charge, pa, now, account) - now
         } else if self.data.arriving(pa) {
             self.waited(Side::Data, pa, forward, now) - now
         } else {
@@ -59,7 +59,7 @@ impl Memory {
     #[inline(never)]
     pub(crate) fn store_unified(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if !self.data.access(pa, false) {
-            self.data_miss(pa, account.cause, account);
+            self.data_miss(pa, account.charge(account.cause), account);
         }
         let done = self.uncore.write_single(pa, now, account);
         let stall = (self.stores).post(now, done, self.timing.store_queue as usize);

@@ -56,8 +56,12 @@ impl Bus {
                 last
             }
             MemoryPace::Parts(t) => {
-                let (first, last) =
-                    self.access(pa, (from, self.after(0, t.write_delay)), free, beats);
+                let (first, last) = self.access(
+                    pa,
+                    (from, self.after(0, t.write_delay)),
+                    free,
+                    (beats, self.span(beats)),
+                );
                 last.max(self.after(first, (beats - 1) * next))
             }
         };
@@ -94,8 +98,12 @@ impl Bus {
         let first = self.after(start, first).max(free);
         let last = match self.timing.memory {
             MemoryPace::Parts(t) if t.copy_back == 0 => {
-                let (first, last) =
-                    self.access(pa, (start, self.after(0, t.write_delay)), first, beats);
+                let (first, last) = self.access(
+                    pa,
+                    (start, self.after(0, t.write_delay)),
+                    first,
+                    (beats, self.span(beats)),
+                );
                 last.max(self.after(first, (beats - 1) * next))
             }
             _ => {
@@ -123,6 +131,13 @@ impl Bus {
             self.data_edge = self.data_edge.max(last);
         }
         room
+    }
+
+    /// How long the parts take from the first of `beats` to the last.
+    fn span(&self, beats: u32) -> u64 {
+        self.parts
+            .as_ref()
+            .map_or(0, |parts| parts.dram.span(beats))
     }
 
     #[inline(always)]
