@@ -228,6 +228,11 @@ impl Bus {
         self.third.as_deref()
     }
 
+    /// True if it is one of those that [`super::Memory::is_board`] speaks of.
+    pub(super) fn is_board(&self) -> bool {
+        self.timing.depth == 2 && self.parts.is_some()
+    }
+
     /// Its timing.
     #[must_use]
     pub fn timing(&self) -> &BusTiming {
@@ -303,7 +308,7 @@ impl Bus {
     /// The transaction that began at `start` has its last beat at `last`, and is over for the core `back` half core
     /// cycles later. Returns the cycle of that.
     #[inline(always)]
-    pub(super) fn end(
+    pub(super) fn end<const BOARD: bool>(
         &mut self,
         start: u64,
         last: u64,
@@ -311,13 +316,14 @@ impl Bus {
         account: &mut Account,
     ) -> u64 {
         let held = last + self.pace.turnaround;
-        if self.timing.depth == 1 {
+        let depth = if BOARD { 2 } else { self.timing.depth };
+        if depth == 1 {
             account.add_plain(Plain::BusCycles, (held - start) / 2);
             self.free_edge = held;
         } else {
             let from = start.max(self.data_edge + self.pace.turnaround);
             account.add_plain(Plain::BusCycles, held.saturating_sub(from) / 2);
-            let oldest = if self.timing.depth == 2 {
+            let oldest = if depth == 2 {
                 self.ends[1] = std::mem::replace(&mut self.ends[0], last);
                 self.ends[1]
             } else {
@@ -388,7 +394,7 @@ impl Bus {
             return self.read_by_third(pa, now, account);
         }
         let start = self.begin(now, account);
-        self.read_memory(start, start, pa, account)
+        self.read_memory::<false>(start, start, pa, account)
     }
 
     /// [`Bus::read_line`] from the L3, which there is.
@@ -404,7 +410,7 @@ impl Bus {
 
     /// A burst read that began at `start` and is served by memory, which is asked at the edge `from`.
     #[inline(always)]
-    pub(super) fn read_memory(
+    pub(super) fn read_memory<const BOARD: bool>(
         &mut self,
         start: u64,
         from: u64,
@@ -412,18 +418,18 @@ impl Bus {
         account: &mut Account,
     ) -> Delivery {
         let (free, pace) = (self.data_free(true), self.pace);
-        let (first, last) = if self.parts.is_some() {
+        let (first, last) = if BOARD || self.parts.is_some() {
             self.access(pa, (from, pace.read), free, (pace.burst, pace.span))
         } else {
             let first = (from + pace.read).max(free);
             (first, first + pace.span)
         };
-        self.delivered(start, (first, last), pace.delivers, account)
+        self.delivered::<BOARD>(start, (first, last), pace.delivers, account)
     }
 
     /// The data of a burst read that began at `start` is on the bus from the edge `first` to the edge `last`.
     #[inline(always)]
-    fn delivered(
+    fn delivered<const BOARD: bool>(
         &mut self,
         start: u64,
         (first, last): (u64, u64),
@@ -434,7 +440,7 @@ impl Bus {
         account.add_plain(Plain::BusRead, 1);
         Delivery {
             first: first + back,
-            complete: self.end(start, last, (true, back), account),
+            complete: self.end::<BOARD>(start, last, (true, back), account),
             beats,
         }
     }
@@ -470,19 +476,19 @@ impl Bus {
     #[inline(always)]
     pub fn read_burst(&mut self, now: u64, answer: &Answer, account: &mut Account) -> Delivery {
         let start = self.begin(now, account);
-        self.read_beside(start, answer, account)
+        self.read_beside::<false>(start, answer, account)
     }
 
     /// A burst read that began at `start` and is served by something beside memory.
     #[inline(always)]
-    pub(super) fn read_beside(
+    pub(super) fn read_beside<const BOARD: bool>(
         &mut self,
         start: u64,
         answer: &Answer,
         account: &mut Account,
     ) -> Delivery {
         let first = (start + answer.first).max(self.data_free(true));
-        self.delivered(start, (first, first + answer.span), answer.beats, account)
+        self.delivered::<BOARD>(start, (first, first + answer.span), answer.beats, account)
     }
 
     /// Reads a beat or less at `pa`; returns the cycle at which the data is there.
@@ -495,7 +501,7 @@ impl Bus {
             (start + asked).max(free)
         };
         account.add_plain(Plain::BusRead, 1);
-        self.end(start, first, (false, self.pace.return_path), account)
+        self.end::<false>(start, first, (false, self.pace.return_path), account)
     }
 
     /// An address tenure that another processor retries: TS, AACK, ARTRY, the shortest that there is (MPC7400 UM 9-22,

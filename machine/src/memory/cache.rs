@@ -10,8 +10,8 @@ use super::RamAddress;
 use super::fixed::Fixed;
 use super::line_shortcuts::LineShortcuts;
 pub use crate::config::Replacement;
-pub(crate) use replace::{is_order, to_front, tree_path};
 use crate::config::shape::{self, Misfit};
+pub(crate) use replace::{is_order, to_front, tree_path};
 use serde::{Deserialize, Serialize};
 
 /// Size and shape of a cache.
@@ -146,6 +146,12 @@ impl Cache {
     #[must_use]
     pub fn geometry(&self) -> CacheGeometry {
         self.geometry
+    }
+
+    /// True if it has so many ways, and replaces the line that was used longest ago.
+    #[must_use]
+    pub fn is_lru(&self, ways: u32) -> bool {
+        self.geometry.ways == ways && self.geometry.replacement == Replacement::Lru
     }
 
     /// Address of the line that holds `pa`.
@@ -400,6 +406,21 @@ impl Cache {
             1 => None,
             4 => self.older_in::<4>(first, wanted),
             2 => self.older_in::<2>(first, wanted),
+            _ => self.older_elsewhere(first, wanted),
+        }
+    }
+
+    /// [`Cache::older`] of a cache with four ways.
+    #[inline(always)]
+    #[must_use]
+    pub fn older_of_four(&self, pa: RamAddress) -> Option<usize> {
+        self.older_in::<4>(self.first(pa), self.line_address(pa) | VALID)
+    }
+
+    /// As [`Cache::older_in`], for larger sets.
+    #[inline(never)]
+    fn older_elsewhere(&self, first: usize, wanted: u32) -> Option<usize> {
+        match self.geometry.ways {
             8 => self.older_in::<8>(first, wanted),
             _ => self.older_in::<0>(first, wanted),
         }

@@ -67,7 +67,8 @@ impl Memory {
             if self.private_l2 {
                 self.include(pa, now + killed, account.cause, account);
             }
-            killed + self.install(Side::Data, pa, DIRTY, now + killed, account.cause, account)
+            killed
+                + self.install::<false>(Side::Data, pa, DIRTY, now + killed, account.cause, account)
         };
         account.add(Event::MemoryStall, stall);
         Ok(stall)
@@ -240,7 +241,7 @@ impl Memory {
         let there = arrival.complete().max(now);
         let served = arrival.ready(pa, asked.forward).max(now);
         let asked = Asked { cause, ..asked };
-        self.receive(arrival, served, asked, pa, (now, there), account);
+        self.receive::<false>(arrival, served, asked, pa, (now, there), account);
         Some(served)
     }
 
@@ -256,7 +257,7 @@ impl Memory {
         {
             if let Some(touched) = self.touches.take_oldest() {
                 let (line, at, cause) = (touched.arrival.line(), touched.at(), touched.cause);
-                self.install(Side::Data, line, 0, at, cause, account);
+                self.install::<false>(Side::Data, line, 0, at, cause, account);
             }
         }
     }

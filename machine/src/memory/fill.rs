@@ -33,11 +33,27 @@ impl Asked {
     }
 }
 
+/// The functions below that have a `BOARD` are compiled twice: for machines of which [`Memory::is_board`] is true, and
+/// for all. So the former need not look at what they know.
 impl Memory {
+    /// True if one processor, whose loads wait, stands alone on a bus of two transactions before memory of parts, with a
+    /// direct-mapped L2 beside that, and if its L1s have four ways and replace the line that was used longest ago. So do
+    /// the boards of the 603 and the 604.
+    pub(super) fn is_board(&self) -> bool {
+        let (uncore, timing) = (&self.uncore, &self.timing);
+        let l2 = uncore.l2.as_ref();
+        !self.told
+            && !timing.loads_ahead
+            && self.instruction.is_lru(4)
+            && self.data.is_lru(4)
+            && l2.is_some_and(|l2| l2.stands_beside() && l2.cache.is_lru(1))
+            && uncore.bus.is_board()
+    }
+
     /// Reads a line into an L1 for an access to `pa`, which is a place if the access is a fetch; returns the cycle at
     /// which it is served.
     #[inline(always)]
-    pub(super) fn fill(
+    pub(super) fn fill<const BOARD: bool>(
         &mut self,
         asked: Asked,
         charge: Charge,
@@ -45,10 +61,10 @@ impl Memory {
         now: u64,
         account: &mut Account,
     ) -> u64 {
-        if self.told && (asked.global || self.private_l2) {
+        if !BOARD && self.told && (asked.global || self.private_l2) {
             return self.fill_seen(asked, charge, pa, now, account);
         }
-        self.fill_from(now, asked, charge, pa, now, account)
+        self.fill_from::<BOARD>(now, asked, charge, pa, now, account)
     }
 
     /// [`Memory::fill`] by a transaction that the other processors see, or through an L2 of the processor's own. A
@@ -65,12 +81,15 @@ impl Memory {
         let (served, shared) = if self.private_l2 {
             let kind = (asked.dirty, true);
             let (delivery, shared) = self.request_private(pa, kind, now, asked.cause, account);
-            (self.fill_by(delivery, asked, pa, now, account), shared)
+            (
+                self.fill_by::<false>(delivery, asked, pa, now, account),
+                shared,
+            )
         } else {
             let what = if asked.dirty { Seen::Own } else { Seen::Read };
             let (from, shared) = self.seen(what, pa, now, asked.cause, account);
             (
-                self.fill_from(from, asked, charge, pa, now, account),
+                self.fill_from::<false>(from, asked, charge, pa, now, account),
                 shared,
             )
         };
@@ -82,7 +101,7 @@ impl Memory {
 
     /// [`Memory::fill`] whose transaction is asked for at cycle `from`.
     #[inline(always)]
-    fn fill_from(
+    fn fill_from<const BOARD: bool>(
         &mut self,
         from: u64,
         asked: Asked,
@@ -93,8 +112,8 @@ impl Memory {
     ) -> u64 {
         let physical = self.physical(asked.side, pa);
         let uncore = &mut *self.uncore;
-        match uncore.read_directly(physical, from, (asked.cause, charge), account) {
-            Some(delivery) => self.fill_by(delivery, asked, pa, now, account),
+        match uncore.read_directly::<BOARD>(physical, from, (asked.cause, charge), account) {
+            Some(delivery) => self.fill_by::<BOARD>(delivery, asked, pa, now, account),
             None => self.fill_behind(from, asked, pa, now, account),
         }
     }
@@ -111,12 +130,12 @@ impl Memory {
     ) -> u64 {
         let physical = self.physical(asked.side, pa);
         let delivery = self.request(physical, from, asked.cause, account);
-        self.fill_by(delivery, asked, pa, now, account)
+        self.fill_by::<false>(delivery, asked, pa, now, account)
     }
 
     /// Gives a line that comes by `delivery` its place in an L1; returns the cycle at which the access is served.
     #[inline(always)]
-    fn fill_by(
+    fn fill_by<const BOARD: bool>(
         &mut self,
         delivery: Delivery,
         asked: Asked,
@@ -126,7 +145,7 @@ impl Memory {
     ) -> u64 {
         let arrival = Arrival::new(pa, delivery, self.side(asked.side).0);
         let (complete, served) = (delivery.complete(), arrival.asked(asked.forward).max(now));
-        let wait = self.receive(arrival, served, asked, pa, (now, complete), account);
+        let wait = self.receive::<BOARD>(arrival, served, asked, pa, (now, complete), account);
         if self.timing.data_blocked && matches!(asked.side, Side::Data) {
             self.blocked = complete;
         }
@@ -142,7 +161,7 @@ impl Memory {
     /// served at `served`; the line's victim is written back from cycle `from` on. Returns how long the write-back
     /// waits for a buffer.
     #[inline(always)]
-    pub(super) fn receive(
+    pub(super) fn receive<const BOARD: bool>(
         &mut self,
         arrival: Arrival,
         served: u64,
@@ -152,7 +171,7 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         // The core does not wait for a store's line.
-        let next = if asked.dirty || self.timing.loads_ahead {
+        let next = if asked.dirty || (!BOARD && self.timing.loads_ahead) {
             now
         } else {
             served
@@ -162,7 +181,7 @@ impl Memory {
         if incomplete {
             self.side(asked.side).1.add(arrival, now);
         }
-        self.install(asked.side, pa, state, from, asked.cause, account)
+        self.install::<BOARD>(asked.side, pa, state, from, asked.cause, account)
     }
 
     /// The physical address of a line that has its place in an L1 at `pa`.
@@ -236,7 +255,7 @@ impl Memory {
     /// Enters a line into an L1, with these bits of its tag word, and writes the victim back from cycle `now` on.
     /// Returns how long the write-back waits for a buffer.
     #[inline(always)]
-    pub(super) fn install(
+    pub(super) fn install<const BOARD: bool>(
         &mut self,
         side: Side,
         pa: RamAddress,
@@ -249,7 +268,13 @@ impl Memory {
             Side::Instruction => Array::InstructionCache,
             Side::Data => Array::DataCache,
         };
-        if let Some(out) = self.side(side).0.fill_as(pa, state) {
+        let cache = self.side(side).0;
+        let out = if BOARD {
+            cache.fill_lru::<4>(pa, state)
+        } else {
+            cache.fill_as(pa, state)
+        };
+        if let Some(out) = out {
             let physical = self.physical(side, out.pa);
             account.pollution.line_evicted(array, physical, cause);
             if out.dirty {

@@ -86,6 +86,8 @@ pub struct Memory {
     pub(super) private_l2: bool,
     /// Lines may come by transactions that other processors see, or through an L2 of the processor's own.
     pub(super) told: bool,
+    /// [`Memory::is_board`].
+    pub(super) board: bool,
     pub(super) instruction_arrivals: Arrivals,
     pub(super) data_arrivals: Arrivals,
     /// The cycle from which accesses get at the D-cache again.
@@ -148,7 +150,7 @@ impl Memory {
         for cache in [&instruction, &data] {
             uncore.ram.suits(cache)?;
         }
-        Ok(Self {
+        let mut memory = Self {
             undo: None,
             private_l2: uncore.l2_is_private(timing.several),
             told: timing.several || uncore.l2_is_private(timing.several),
@@ -166,7 +168,10 @@ impl Memory {
             touches: Touches::default(),
             broadcast_enabled: false,
             write_through: false,
-        })
+            board: false,
+        };
+        memory.board = memory.is_board();
+        Ok(memory)
     }
 
     /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
@@ -179,6 +184,7 @@ impl Memory {
             && self.data.fits(&fresh.data, ram)
             && self.timing == fresh.timing
             && (self.private_l2, self.told) == (fresh.private_l2, fresh.told)
+            && self.board == fresh.board
             && self.blocked < crate::config::LATEST
             && self.stores.fits()
             && self.write_backs.fits()
@@ -251,8 +257,23 @@ impl Memory {
     }
 
     /// [`Memory::fetch`] of a line that the enabled I-cache does not hold.
-    #[inline(never)]
+    #[inline(always)]
     pub fn fetch_missed(
+        &mut self,
+        place: u32,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        if self.board {
+            self.fetch_missed_on::<true>(place, attributes, now, account)
+        } else {
+            self.fetch_missed_on::<false>(place, attributes, now, account)
+        }
+    }
+
+    #[inline(never)]
+    fn fetch_missed_on<const BOARD: bool>(
         &mut self,
         place: u32,
         attributes: u8,
@@ -275,7 +296,7 @@ impl Memory {
                 global,
                 ..Asked::load(self.timing.instruction_forward, cause)
             };
-            self.fill(asked, charge, place, now, account) - now
+            self.fill::<BOARD>(asked, charge, place, now, account) - now
         };
         account.add_to(Event::MemoryStall, charge, stall);
         stall

@@ -222,7 +222,7 @@ impl L2 {
     ) -> Delivery {
         if self.stands_beside() {
             let charged = (cause, account.charge(cause));
-            return self.read_beside(self.level, pa, now, bus, charged, account);
+            return self.read_beside::<false>(self.level, pa, now, bus, charged, account);
         }
         if let Some(delivery) = self.hit(pa, now, bus, cause, account) {
             return delivery;

@@ -129,8 +129,26 @@ impl Memory {
     /// A load where the line is not its set's most recently used one.
     #[inline(never)]
     fn load_older(&mut self, pa: RamAddress, asked: Asked, now: u64, account: &mut Account) -> u64 {
+        if !self.board {
+            return self.load_older_elsewhere(pa, asked, now, account);
+        }
+        match self.data.older_of_four(pa) {
+            None => self.read_missed::<true>(pa, asked, now, account),
+            Some(index) => self.load_again(pa, asked, now, account, index),
+        }
+    }
+
+    /// [`Memory::load_older`] of machines of which [`Memory::is_board`] is false.
+    #[inline(never)]
+    fn load_older_elsewhere(
+        &mut self,
+        pa: RamAddress,
+        asked: Asked,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         match self.data.older(pa) {
-            None => self.read_missed(pa, asked, now, account),
+            None => self.read_missed::<false>(pa, asked, now, account),
             Some(index) => self.load_again(pa, asked, now, account, index),
         }
     }
@@ -155,7 +173,7 @@ impl Memory {
     /// A load that the D-cache has missed; returns how long the data takes. On a machine with one processor most of a
     /// miss is inlined here, since a call takes the host about as long as a step of the model.
     #[inline(never)]
-    fn read_missed(
+    fn read_missed<const BOARD: bool>(
         &mut self,
         pa: RamAddress,
         asked: Asked,
@@ -178,7 +196,7 @@ impl Memory {
                 dirty: false,
                 ..asked
             };
-            self.fill(asked, charge, pa, now, account)
+            self.fill::<BOARD>(asked, charge, pa, now, account)
         };
         account.add_to(Event::MemoryStall, charge, asked.counts(served - now));
         served - now

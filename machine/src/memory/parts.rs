@@ -97,7 +97,7 @@ impl Parts {
 
     /// The oldest write that waits goes to the parts. `data` is the edge of the last beat on the data bus, which the
     /// parts share unless they overlap. Returns the edge of its last beat.
-    #[inline(always)]
+    #[inline(never)]
     fn write_oldest(&mut self, data: u64) -> Option<u64> {
         // As a rule one waits, and needs no move of others.
         let posted = match self.waiting.len() {

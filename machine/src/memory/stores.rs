@@ -107,8 +107,23 @@ impl Memory {
     }
 
     /// A write-back store whose access to the enabled D-cache has found nothing; returns the stall.
-    #[inline(never)]
+    #[inline(always)]
     fn write_missed(
+        &mut self,
+        pa: RamAddress,
+        asked: Asked,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        if self.board {
+            self.write_missed_on::<true>(pa, asked, now, account)
+        } else {
+            self.write_missed_on::<false>(pa, asked, now, account)
+        }
+    }
+
+    #[inline(never)]
+    fn write_missed_on<const BOARD: bool>(
         &mut self,
         pa: RamAddress,
         asked: Asked,
@@ -133,7 +148,7 @@ impl Memory {
             if self.data.locked() {
                 self.post_single(pa, asked.global, now, asked.cause, account)
             } else {
-                let done = self.fill(asked, charge, pa, now, account);
+                let done = self.fill::<BOARD>(asked, charge, pa, now, account);
                 self.post_store(now, done)
             }
         };

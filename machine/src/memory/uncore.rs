@@ -166,18 +166,18 @@ impl Uncore {
     /// As [`Uncore::read_line`], unless the line comes by an L2 in front of the bus, or by an L3. Then this does
     /// nothing.
     #[inline(always)]
-    pub(super) fn read_directly(
+    pub(super) fn read_directly<const BOARD: bool>(
         &mut self,
         pa: RamAddress,
         now: u64,
         charged: (Cause, Charge),
         account: &mut Account,
     ) -> Option<Delivery> {
+        let bus = &mut self.bus;
         match &mut self.l2 {
-            Some(l2) if l2.cache.enabled() => l2
-                .stands_beside()
-                .then(|| l2.read_beside(Level::Second, pa, now, &mut self.bus, charged, account)),
-            _ => (self.bus.third().is_none()).then(|| self.bus.read_line(pa, now, account)),
+            Some(l2) if BOARD || l2.cache.enabled() => (BOARD || l2.stands_beside())
+                .then(|| l2.read_beside::<BOARD>(Level::Second, pa, now, bus, charged, account)),
+            _ => (bus.third().is_none()).then(|| bus.read_line(pa, now, account)),
         }
     }
 

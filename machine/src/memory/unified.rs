@@ -30,7 +30,7 @@ impl Memory {
                 global: true,
                 ..Asked::load(forward, account.cause)
             };
-            self.fill(asked, charge, pa, now, account) - now
+            self.fill::<false>(asked, charge, pa, now, account) - now
         } else if self.data.arriving(pa) {
             self.waited(Side::Data, pa, forward, now) - now
         } else {

@@ -66,7 +66,7 @@ impl Bus {
             }
         };
         account.add_plain(Plain::BusWrite, 1);
-        self.end(start, last, (false, 0), account)
+        self.end::<false>(start, last, (false, 0), account)
     }
 
     /// A write of `beats` that began at `start` and is taken by something beside memory: the first beat after `first`
@@ -81,7 +81,7 @@ impl Bus {
         let first = self.after(start, first).max(self.data_free(false));
         let last = self.after(first, (beats - 1) * next);
         account.add_plain(Plain::BusWrite, 1);
-        self.end(start, last, (false, 0), account)
+        self.end::<false>(start, last, (false, 0), account)
     }
 
     /// A line goes out of a look-aside L2 over the data bus, within the transaction that takes its place, and that

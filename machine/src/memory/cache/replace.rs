@@ -91,6 +91,28 @@ impl Cache {
             2 => self.fill_in::<2>(first, line),
             _ => self.fill_elsewhere(first, line),
         };
+        self.evicted(old)
+    }
+
+    /// [`Cache::fill_as`] of a cache that [`Cache::is_lru`] with so many ways.
+    #[inline(always)]
+    pub(in crate::memory) fn fill_lru<const WAYS: usize>(
+        &mut self,
+        pa: RamAddress,
+        state: u32,
+    ) -> Option<Evicted> {
+        let (first, line) = (self.first(pa), self.line_address(pa) | VALID | state);
+        let old = if self.is_full::<WAYS>(first) {
+            self.fill_oldest::<WAYS>(first, line)
+        } else {
+            self.fill_otherwise::<WAYS>(first, line, false)
+        };
+        self.evicted(old)
+    }
+
+    /// The line of a tag word that has been replaced, if it was valid.
+    #[inline(always)]
+    fn evicted(&self, old: u32) -> Option<Evicted> {
         (old & VALID != 0).then_some(Evicted {
             pa: self.line_address(old),
             dirty: old & DIRTY != 0,
@@ -100,16 +122,27 @@ impl Cache {
     /// [`Cache::access`]; a line that is not there gets a place. Then this returns the valid line that it replaced, if
     /// there was one.
     #[inline(always)]
-    pub(in crate::memory) fn access_or_fill(&mut self, pa: RamAddress) -> Result<(), Option<Evicted>> {
-        if self.access_recent(pa, false).is_some() {
-            return Ok(());
+    pub(in crate::memory) fn access_or_fill(
+        &mut self,
+        pa: RamAddress,
+    ) -> Result<(), Option<Evicted>> {
+        if self.access(pa, false) {
+            Ok(())
+        } else {
+            Err(self.fill_as(pa, 0))
         }
-        match self.older(pa) {
-            Some(index) => {
-                self.use_older(index, false);
-                Ok(())
-            }
-            None => Err(self.fill_as(pa, 0)),
+    }
+
+    /// [`Cache::access_or_fill`] of a cache with one way.
+    #[inline(always)]
+    pub(in crate::memory) fn access_or_fill_only(
+        &mut self,
+        pa: RamAddress,
+    ) -> Result<(), Option<Evicted>> {
+        if self.access_recent(pa, false).is_some() {
+            Ok(())
+        } else {
+            Err(self.fill_lru::<1>(pa, 0))
         }
     }
 
@@ -140,6 +173,12 @@ impl Cache {
         if !full || self.geometry.replacement != Replacement::Lru {
             return self.fill_otherwise::<WAYS>(first, line, full);
         }
+        self.fill_oldest::<WAYS>(first, line)
+    }
+
+    /// As [`Cache::fill_in`], of a full set whose last line is replaced.
+    #[inline(always)]
+    fn fill_oldest<const WAYS: usize>(&mut self, first: usize, line: u32) -> u32 {
         let set = &mut self.tags[first..first + WAYS];
         let old = set[WAYS - 1];
         for element in (1..WAYS).rev() {
