@@ -230,7 +230,8 @@ impl Bus {
 
     /// True if it is one of those that [`super::Memory::is_board`] speaks of.
     pub(super) fn is_board(&self) -> bool {
-        self.timing.depth == 2 && self.parts.is_some()
+        let closed = |parts: &Parts| !parts.dram.timing().open_page;
+        self.timing.depth == 2 && self.parts.as_ref().is_some_and(closed)
     }
 
     /// Its timing.
@@ -419,7 +420,7 @@ impl Bus {
     ) -> Delivery {
         let (free, pace) = (self.data_free(true), self.pace);
         let (first, last) = if BOARD || self.parts.is_some() {
-            self.access(pa, (from, pace.read), free, (pace.burst, pace.span))
+            self.access::<BOARD>(pa, (from, pace.read), free, (pace.burst, pace.span))
         } else {
             let first = (from + pace.read).max(free);
             (first, first + pace.span)
@@ -445,11 +446,12 @@ impl Bus {
         }
     }
 
-    /// The parts' access of `beats` at `pa`, with `span` from the first to the last. It is asked for at the edge `from`,
-    /// after `delay` half core cycles of the controller and with the first beat at `free` at the earliest; returns the
-    /// edges of the first beat and of the last. What was posted and had time to be written before has been written.
+    /// The parts' access of `beats` at `pa`, with `span` from the first to the last. It is asked for at the edge
+    /// `from`, after `delay` half core cycles of the controller and with the first beat at `free` at the earliest;
+    /// returns the edges of the first beat and of the last. What was posted and had time to be written before has been
+    /// written.
     #[inline(always)]
-    fn access(
+    fn access<const BOARD: bool>(
         &mut self,
         pa: RamAddress,
         (mut from, delay): (u64, u64),
@@ -469,7 +471,9 @@ impl Bus {
             from = from.max(last);
             free = free.max(self.data_edge + self.pace.clock);
         }
-        parts.dram.access(pa, (from + delay, free), (beats, span))
+        parts
+            .dram
+            .access::<BOARD>(pa, (from + delay, free), (beats, span))
     }
 
     /// Reads a line from something on the bus that answers by itself (a look-aside L2).
@@ -496,7 +500,7 @@ impl Bus {
         let start = self.begin(now, account);
         let (free, asked) = (self.data_free(false), self.pace.read);
         let first = if self.parts.is_some() {
-            self.access(pa, (start, asked), free, (1, 0)).0
+            self.access::<false>(pa, (start, asked), free, (1, 0)).0
         } else {
             (start + asked).max(free)
         };

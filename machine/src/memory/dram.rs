@@ -151,6 +151,7 @@ impl Dram {
     /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let edge = |at: u64| at < crate::config::LATEST && at.is_multiple_of(self.ratio.into());
+        let open = self.timing.open_page;
         (self.timing, self.ratio, self.pace, self.banks.len())
             == (fresh.timing, fresh.ratio, fresh.pace, fresh.banks.len())
             && edge(self.busy)
@@ -158,7 +159,7 @@ impl Dram {
             && self
                 .banks
                 .iter()
-                .all(|bank| edge(bank.ready) && edge(bank.column))
+                .all(|bank| edge(bank.ready) && edge(bank.column) && (open || bank.row == NO_ROW))
     }
 
     #[inline(always)]
@@ -176,9 +177,9 @@ impl Dram {
 
     /// An access to `beats` at `pa`, with `span` from the first to the last ([`Dram::span`]). It is strobed at `from`
     /// at the earliest, and its first beat cannot come before the edge `free`. Returns the edges of the first beat and
-    /// of the last.
+    /// of the last. `CLOSED`: it is known that no row stays open.
     #[inline(always)]
-    pub fn access(
+    pub fn access<const CLOSED: bool>(
         &mut self,
         pa: RamAddress,
         (from, free): (u64, u64),
@@ -191,11 +192,11 @@ impl Dram {
         let pace = &self.pace;
         let row = pa >> pace.row;
         let bank = &mut self.banks[(row & pace.banks) as usize];
-        let (close, first) = if bank.row == row {
+        let (close, first) = if !CLOSED && bank.row == row {
             (bank.ready, (strobe + pace.column_access).max(bank.column))
         } else {
             let mut open = strobe.max(bank.ready);
-            if bank.row != NO_ROW {
+            if !CLOSED && bank.row != NO_ROW {
                 open += pace.precharge;
             }
             (open + pace.kept, open + pace.access)
@@ -204,7 +205,7 @@ impl Dram {
         let last = first + span;
         // The row may be closed after the last beat, and so late that the bank's cycle is kept.
         let close = close.max(last);
-        if pace.open_page {
+        if !CLOSED && pace.open_page {
             let groups = (beats + (1 << pace.group) - 1) >> pace.group;
             *bank = Bank {
                 row,

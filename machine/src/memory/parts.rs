@@ -107,7 +107,8 @@ impl Parts {
         let start = self.start(&posted, data);
         let delay = u64::from(self.timing.write_delay) * u64::from(self.ratio);
         let beats = (posted.beats, self.dram.span(posted.beats));
-        self.dram.access(posted.pa, (start + delay, 0), beats);
+        self.dram
+            .access::<false>(posted.pa, (start + delay, 0), beats);
         let last = self.dram.busy();
         self.written[usize::from(posted.copy_back)] = last;
         Some(last)

@@ -56,7 +56,7 @@ impl Bus {
                 last
             }
             MemoryPace::Parts(t) => {
-                let (first, last) = self.access(
+                let (first, last) = self.access::<false>(
                     pa,
                     (from, self.after(0, t.write_delay)),
                     free,
@@ -98,7 +98,7 @@ impl Bus {
         let first = self.after(start, first).max(free);
         let last = match self.timing.memory {
             MemoryPace::Parts(t) if t.copy_back == 0 => {
-                let (first, last) = self.access(
+                let (first, last) = self.access::<false>(
                     pa,
                     (start, self.after(0, t.write_delay)),
                     first,

@@ -128,7 +128,7 @@ impl Model {
 }
 
 fn access(dram: &mut Dram, pa: RamAddress, from: u64, beats: u32) -> (u64, u64) {
-    dram.access(pa, (from, 0), (beats, dram.span(beats)))
+    dram.access::<false>(pa, (from, 0), (beats, dram.span(beats)))
 }
 
 fn timing() -> impl Strategy<Value = DramTiming> {
