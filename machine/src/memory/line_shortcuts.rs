@@ -228,7 +228,7 @@ impl LineShortcuts {
         if self.tables.is_null() {
             return;
         }
-        let first = pa as usize / PIECE & self.sets;
+        let first = (pa as usize / PIECE) & self.sets;
         // SAFETY: `tables` is allocated and has every piece of a page.
         let made = unsafe { (*self.tables).made[first % (PAGE / PIECE)] };
         if made != 0 {
