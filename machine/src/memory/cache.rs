@@ -406,7 +406,8 @@ impl Cache {
             1 => None,
             4 => self.older_in::<4>(first, wanted),
             2 => self.older_in::<2>(first, wanted),
-            _ => self.older_elsewhere(first, wanted),
+            8 => self.older_in::<8>(first, wanted),
+            _ => self.older_in::<0>(first, wanted),
         }
     }
 
@@ -415,15 +416,6 @@ impl Cache {
     #[must_use]
     pub fn older_of_four(&self, pa: RamAddress) -> Option<usize> {
         self.older_in::<4>(self.first(pa), self.line_address(pa) | VALID)
-    }
-
-    /// As [`Cache::older_in`], for larger sets.
-    #[inline(never)]
-    fn older_elsewhere(&self, first: usize, wanted: u32) -> Option<usize> {
-        match self.geometry.ways {
-            8 => self.older_in::<8>(first, wanted),
-            _ => self.older_in::<0>(first, wanted),
-        }
     }
 
     #[inline(always)]
