@@ -36,6 +36,17 @@ pub struct Account {
     pub tlb: TlbNote,
 }
 
+/// A mode and a cause: the position of both in the split of an event. Whoever counts several events finds it once.
+#[derive(Debug, Clone, Copy)]
+pub struct Charge(u8);
+
+impl Charge {
+    #[inline(always)]
+    fn slot(self) -> usize {
+        self.0 as usize % counters::SLOTS
+    }
+}
+
 impl Account {
     /// An account for a machine with `ram_bytes` of RAM and caches of `line_bytes` a line.
     #[must_use]
@@ -71,6 +82,26 @@ impl Account {
     pub fn add_as(&mut self, event: Event, cause: Cause, n: u64) {
         let slot = counters::slot(self.user, cause);
         self.counters.split[event as usize][slot] += n;
+    }
+
+    /// Where events of the current mode are counted that are charged to `cause`.
+    #[inline(always)]
+    #[must_use]
+    pub fn charge(&self, cause: Cause) -> Charge {
+        Charge(counters::slot(self.user, cause) as u8)
+    }
+
+    /// Counts `n` events, charged as [`Account::charge`] said.
+    #[inline(always)]
+    pub fn add_to(&mut self, event: Event, charge: Charge, n: u64) {
+        self.counters.split[event as usize][charge.slot()] += n;
+    }
+
+    /// A cache misses on the line at `pa`.
+    #[inline(always)]
+    pub fn line_missed(&mut self, array: Array, pa: u32, charge: Charge) {
+        let victim = charge.slot() % causes::CAUSES;
+        (self.pollution).line_missed(&mut self.counters, array, pa, victim);
     }
 
     /// Counts `n` events that have no split.

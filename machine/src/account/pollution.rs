@@ -5,7 +5,7 @@
 //! line or entry is loaded again. A line that another processor takes counts as evicted by that one's cause, in a
 //! matrix of its own; a translation that another one's `tlbie` removes does too.
 
-use super::causes::Cause;
+use super::causes::{CAUSES, Cause};
 use super::counters::{Counters, named};
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +61,8 @@ const OTHER: u8 = 0x80;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Pollution {
     line_shift: u32,
-    /// By cache (I, D, L2), then physical line: evictor + 1, or [`NOBODY`].
-    lines: [Box<[u8]>; 3],
+    /// By physical line, then cache (I, D, L2): evictor + 1, or [`NOBODY`].
+    lines: Box<[[u8; 3]]>,
     /// By TLB (I, D), then hash: tag and evictor + 1.
     entries: [Box<[(u64, u8)]>; 2],
 }
@@ -71,11 +71,10 @@ impl Pollution {
     /// Remembers evictions of lines of `line_bytes` (a power of two) in `ram_bytes` of RAM.
     #[must_use]
     pub fn new(ram_bytes: usize, line_bytes: usize) -> Self {
-        let lines = || vec![NOBODY; ram_bytes / line_bytes.max(1)].into_boxed_slice();
         let entries = || vec![(0, NOBODY); REMEMBERED].into_boxed_slice();
         Self {
             line_shift: line_bytes.trailing_zeros(),
-            lines: [lines(), lines(), lines()],
+            lines: vec![[NOBODY; 3]; ram_bytes / line_bytes.max(1)].into_boxed_slice(),
             entries: [entries(), entries()],
         }
     }
@@ -83,53 +82,62 @@ impl Pollution {
     /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
     /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
-        let lines = |p: &Self| p.lines.each_ref().map(|lines| lines.len());
         let entries = |p: &Self| p.entries.each_ref().map(|entries| entries.len());
         self.line_shift == fresh.line_shift
-            && lines(self) == lines(fresh)
+            && self.lines.len() == fresh.lines.len()
             && entries(self) == entries(fresh)
     }
 
-    fn line(&mut self, array: Array, pa: u32) -> Option<&mut u8> {
-        let cache = array as usize - Array::InstructionCache as usize;
-        self.lines[cache].get_mut((pa >> self.line_shift) as usize)
+    /// The notes of the line at `pa`, for each cache.
+    #[inline(always)]
+    fn line(&mut self, pa: u32) -> Option<&mut [u8; 3]> {
+        self.lines.get_mut((pa >> self.line_shift) as usize)
     }
 
     /// `evictor` evicts the line at `pa`.
-    #[inline]
+    #[inline(always)]
     pub fn line_evicted(&mut self, array: Array, pa: u32, evictor: Cause) {
-        if let Some(last) = self.line(array, pa) {
-            *last = evictor.number() + 1;
+        if let Some(caches) = self.line(pa) {
+            caches[cache(array)] = evictor.number() + 1;
         }
     }
 
     /// Another processor takes the line at `pa`, for `taker`.
     pub fn line_taken(&mut self, array: Array, pa: u32, taker: Cause) {
-        if let Some(last) = self.line(array, pa) {
-            *last = (taker.number() + 1) | OTHER;
+        if let Some(caches) = self.line(pa) {
+            caches[cache(array)] = (taker.number() + 1) | OTHER;
         }
     }
 
-    /// `victim` misses on the line at `pa`.
-    #[inline]
-    pub fn line_missed(&mut self, counters: &mut Counters, array: Array, pa: u32, victim: Cause) {
-        if let Some(last) = self.line(array, pa) {
-            let evictor = std::mem::replace(last, NOBODY);
-            let array = match array {
-                own if evictor & OTHER == 0 => own,
+    /// A `victim` with this number misses on the line at `pa`.
+    #[inline(always)]
+    pub(super) fn line_missed(
+        &mut self,
+        counters: &mut Counters,
+        array: Array,
+        pa: u32,
+        victim: usize,
+    ) {
+        let Some(caches) = self.line(pa) else {
+            return;
+        };
+        let evictor = std::mem::replace(&mut caches[cache(array)], NOBODY);
+        if evictor & OTHER == 0 {
+            charge(counters, array, evictor, victim);
+        } else {
+            let taken = match array {
                 Array::L2 => Array::L2Taken,
                 _ => Array::DataCacheTaken,
             };
-            charge(counters, array, evictor & !OTHER, victim);
+            charge_taken(counters, taken, evictor, victim);
         }
     }
 
     /// What a miss on the line at `pa` looks at.
     #[inline(always)]
     #[must_use]
-    pub fn of_line(&self, array: Array, pa: u32) -> Option<&u8> {
-        let cache = array as usize - Array::InstructionCache as usize;
-        self.lines[cache].get((pa >> self.line_shift) as usize)
+    pub fn of_line(&self, pa: u32) -> Option<&[u8; 3]> {
+        self.lines.get((pa >> self.line_shift) as usize)
     }
 
     fn entry(&mut self, array: Array, tag: u64) -> Option<&mut (u64, u8)> {
@@ -174,14 +182,28 @@ impl Pollution {
             Array::DataTlb if evictor & OTHER != 0 => Array::DataTlbTaken,
             own => own,
         };
-        charge(counters, array, evictor & !OTHER, victim);
+        charge(counters, array, evictor & !OTHER, victim.index());
         evictor != NOBODY
     }
 }
 
-fn charge(counters: &mut Counters, array: Array, evictor: u8, victim: Cause) {
+/// The place of a cache among the notes of a line.
+#[inline(always)]
+fn cache(array: Array) -> usize {
+    array as usize - Array::InstructionCache as usize
+}
+
+/// As [`charge`], where another processor took the line.
+#[cold]
+#[inline(never)]
+fn charge_taken(counters: &mut Counters, array: Array, evictor: u8, victim: usize) {
+    charge(counters, array, evictor & !OTHER, victim);
+}
+
+#[inline(always)]
+fn charge(counters: &mut Counters, array: Array, evictor: u8, victim: usize) {
     let evictor = usize::from(evictor).wrapping_sub(1);
     if let Some(victims) = counters.pollution[array as usize].get_mut(evictor) {
-        victims[victim.index()] += 1;
+        victims[victim % CAUSES] += 1;
     }
 }

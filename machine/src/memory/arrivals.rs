@@ -18,20 +18,18 @@ pub struct Arrival {
     line: u32,
     /// The address whose beat comes first.
     critical: u32,
-    /// The cycle at which the whole line has arrived.
-    complete: u64,
     /// When the beats arrive: the first holds `critical`; they wrap around within the line.
     delivery: Delivery,
 }
 
 impl Arrival {
     /// The line of `cache` that holds `critical` comes by `delivery`.
+    #[inline(always)]
     #[must_use]
     pub fn new(critical: u32, delivery: Delivery, cache: &Cache) -> Self {
         Self {
             line: cache.line_address(critical),
             critical,
-            complete: delivery.complete(),
             delivery,
         }
     }
@@ -42,13 +40,9 @@ impl Arrival {
     fn set(&mut self, other: &Arrival) {
         self.line = other.line;
         self.critical = other.critical;
-        self.complete = other.complete;
         self.delivery.first = other.delivery.first;
-        self.delivery.step = other.delivery.step;
-        self.delivery.gap = other.delivery.gap;
-        self.delivery.group = other.delivery.group;
+        self.delivery.complete = other.delivery.complete;
         self.delivery.beats = other.delivery.beats;
-        self.delivery.shift = other.delivery.shift;
     }
 
     /// Address of the line.
@@ -58,27 +52,37 @@ impl Arrival {
     }
 
     /// The cycle at which the whole line has arrived.
+    #[inline(always)]
     #[must_use]
     pub fn complete(&self) -> u64 {
-        self.complete
+        self.delivery.complete
+    }
+
+    /// The cycle from which the access that asked for the line is served.
+    #[inline(always)]
+    #[must_use]
+    pub fn asked(&self, forward: Forward) -> u64 {
+        if forward == Forward::Line {
+            self.complete()
+        } else {
+            self.delivery.critical()
+        }
     }
 
     /// The cycle from which an access to `pa`, in this line, is served.
     #[must_use]
     pub fn ready(&self, pa: RamAddress, forward: Forward) -> u64 {
-        let beat = self.delivery.beat_of(self.critical, pa);
+        let beat = self.delivery.beats.beat_of(self.critical, pa);
         match forward {
             Forward::Critical if beat == 0 => self.delivery.critical(),
             Forward::Beats => self.delivery.beat(beat),
-            Forward::Critical | Forward::Line => self.complete,
+            Forward::Critical | Forward::Line => self.complete(),
         }
     }
 
     /// True if a run with RAM of `ram` bytes can lead to this state. A snapshot is checked by this before use.
     pub(crate) fn fits(&self, ram: usize) -> bool {
-        (self.line.max(self.critical) as usize) < ram
-            && self.delivery.fits()
-            && self.complete == self.delivery.complete()
+        (self.line.max(self.critical) as usize) < ram && self.delivery.fits()
     }
 }
 
@@ -98,28 +102,26 @@ impl Arrivals {
     /// Enters the line of `arrival`, which got its place in the cache just now, at `now`.
     #[inline(always)]
     pub fn add(&mut self, arrival: Arrival, now: u64) {
-        if self
-            .0
-            .first()
-            .is_some_and(|first| first.complete + KEPT <= now)
+        if let Some(first) = self.0.first()
+            && first.complete() + KEPT <= now
         {
             self.drop_old(now);
         }
         // A line that left the cache and is filled again replaces its old entry; entries of complete lines are
         // reused.
-        let mut place = self.0.len();
-        for (number, old) in self.0.iter().enumerate() {
-            if old.complete <= now {
-                place = number;
+        let mut place = None;
+        for old in &mut self.0 {
+            let same = old.line == arrival.line;
+            if same || old.complete() <= now {
+                place = Some(old);
             }
-            if old.line == arrival.line {
-                place = number;
+            if same {
                 break;
             }
         }
-        match self.0.get_mut(place) {
+        match place {
             Some(old) => old.set(&arrival),
-            None => self.grow(arrival),
+            None => self.0.push(arrival),
         }
     }
 
@@ -128,13 +130,7 @@ impl Arrivals {
     #[cold]
     #[inline(never)]
     fn drop_old(&mut self, now: u64) {
-        self.0.retain(|arrival| arrival.complete + KEPT > now);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self, arrival: Arrival) {
-        self.0.push(arrival);
+        self.0.retain(|arrival| arrival.complete() + KEPT > now);
     }
 
     /// The line at `line`, if a part of it is still missing at `now`.
@@ -144,7 +140,7 @@ impl Arrivals {
         let mut lines = self.0.iter();
         lines
             .find(|arrival| arrival.line == line)
-            .filter(|arrival| arrival.complete > now)
+            .filter(|arrival| arrival.complete() > now)
     }
 
     /// True if a run with RAM of `ram` bytes can lead to this state. A snapshot is checked by this before use.
@@ -155,7 +151,7 @@ impl Arrivals {
     /// The cycle at which all of them have arrived.
     #[must_use]
     pub fn last(&self) -> u64 {
-        let ends = self.0.iter().map(|arrival| arrival.complete);
+        let ends = self.0.iter().map(Arrival::complete);
         ends.max().unwrap_or_default()
     }
 }

@@ -150,6 +150,7 @@ impl Uncore {
             memory: pace(behind),
             address_only: behind.address_only,
             beat: bus.width,
+            line: behind.line,
         };
         Self::new(ram, behind.levels.map(|level| level.map(l2)), timing, board)
     }

@@ -8,7 +8,7 @@
 //! clocks after it was on the bus. Transactions are served in the order of their requests.
 
 use super::RamAddress;
-use super::delivery::Delivery;
+use super::delivery::{Beats, Delivery};
 use super::l2::L2;
 use super::parts::{Parts, PartsTiming};
 use crate::account::{Account, Plain};
@@ -39,6 +39,8 @@ pub struct BusTiming {
     pub address_only: u32,
     /// Bytes a beat (8 on the 60x bus).
     pub beat: u32,
+    /// Bytes of a line, which a burst transfers.
+    pub line: u32,
 }
 
 /// Transactions on a bus at a time, at most: a P6's.
@@ -82,8 +84,14 @@ struct Pace {
     return_path: u64,
     /// From an address tenure to the next.
     address: u64,
-    /// Bytes of a beat: 1 << this.
-    shift: u32,
+    /// Beats of a line.
+    burst: u32,
+    /// From the request to memory until a read's first beat; of memory of parts until they are strobed.
+    read: u64,
+    /// How memory delivers a line.
+    delivers: Beats,
+    /// From its first beat to its last one.
+    span: u64,
 }
 
 impl Pace {
@@ -91,6 +99,11 @@ impl Pace {
         let clock = u64::from(timing.ratio_x2);
         let clocks = |number: u32| u64::from(number) * clock;
         let next = clocks(1 + timing.turnaround);
+        let (read, (step, gap), group) = match &timing.memory {
+            MemoryPace::Constant(pattern) => (pattern.read_first, (pattern.read_next, 0), 1),
+            MemoryPace::Parts(parts) => (parts.read_delay, parts.dram.steps(), parts.dram.group),
+        };
+        let delivers = timing.beats((clocks(step), clocks(gap)), group);
         Self {
             clock,
             within: if clock.is_power_of_two() {
@@ -104,7 +117,42 @@ impl Pace {
             next_read: if timing.streaming { clock } else { next },
             return_path: clocks(timing.return_path),
             address: clocks(ADDRESS),
-            shift: timing.beat.trailing_zeros(),
+            burst: delivers.last() + 1,
+            read: clocks(read),
+            delivers,
+            span: delivers.span(),
+        }
+    }
+}
+
+impl BusTiming {
+    /// The beats of a line on this bus, with these half core cycles between them ([`Beats::new`]).
+    #[must_use]
+    pub fn beats(&self, times: (u64, u64), group: u32) -> Beats {
+        Beats::new(times, group, self.line, self.beat)
+    }
+}
+
+/// How something beside memory answers a burst read; times are in half core cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// To the first beat.
+    pub first: u64,
+    /// From the first beat to the last one.
+    pub span: u64,
+    /// How the beats follow.
+    pub beats: Beats,
+}
+
+impl Answer {
+    /// The first beat comes after `first` half core cycles, each further one `next` later.
+    #[must_use]
+    pub fn new(first: u64, next: u64, bus: &BusTiming) -> Self {
+        let beats = bus.beats((next, 0), 1);
+        Self {
+            first,
+            span: beats.span(),
+            beats,
         }
     }
 }
@@ -180,6 +228,12 @@ impl Bus {
         self.third.as_deref()
     }
 
+    /// True if it is one of those that [`super::Memory::is_board`] speaks of.
+    pub(super) fn is_board(&self) -> bool {
+        let closed = |parts: &Parts| !parts.dram.timing().open_page;
+        self.timing.depth == 2 && self.parts.as_ref().is_some_and(closed)
+    }
+
     /// Its timing.
     #[must_use]
     pub fn timing(&self) -> &BusTiming {
@@ -253,23 +307,24 @@ impl Bus {
     }
 
     /// The transaction that began at `start` has its last beat at `last`, and is over for the core `back` half core
-    /// cycles later.
+    /// cycles later. Returns the cycle of that.
     #[inline(always)]
-    pub(super) fn end(
+    pub(super) fn end<const BOARD: bool>(
         &mut self,
         start: u64,
         last: u64,
         (read, back): (bool, u64),
         account: &mut Account,
-    ) {
+    ) -> u64 {
         let held = last + self.pace.turnaround;
-        if self.timing.depth == 1 {
+        let depth = if BOARD { 2 } else { self.timing.depth };
+        if depth == 1 {
             account.add_plain(Plain::BusCycles, (held - start) / 2);
             self.free_edge = held;
         } else {
             let from = start.max(self.data_edge + self.pace.turnaround);
             account.add_plain(Plain::BusCycles, held.saturating_sub(from) / 2);
-            let oldest = if self.timing.depth == 2 {
+            let oldest = if depth == 2 {
                 self.ends[1] = std::mem::replace(&mut self.ends[0], last);
                 self.ends[1]
             } else {
@@ -280,6 +335,7 @@ impl Bus {
         self.data_edge = last;
         self.was_read = read;
         self.done = (last + back) / 2;
+        self.done
     }
 
     /// A transfer ends at `last`; returns when the oldest of those on the bus ends then.
@@ -312,6 +368,12 @@ impl Bus {
         edge + u64::from(clocks) * self.pace.clock
     }
 
+    /// Beats of a line.
+    #[inline(always)]
+    pub(super) fn burst(&self) -> u32 {
+        self.pace.burst
+    }
+
     /// The first edge at which the next data tenure can have a beat.
     #[inline(always)]
     pub(super) fn data_free(&self, burst_read: bool) -> u64 {
@@ -326,20 +388,14 @@ impl Bus {
         self.data_edge + next
     }
 
-    /// Reads the line of `bytes` at `pa`, whose request is made at `now`, from the L3 or from memory.
+    /// Reads the line at `pa`, whose request is made at `now`, from the L3 or from memory.
     #[inline(always)]
-    pub fn read_line(
-        &mut self,
-        pa: RamAddress,
-        now: u64,
-        bytes: u32,
-        account: &mut Account,
-    ) -> Delivery {
+    pub fn read_line(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> Delivery {
         if self.third.is_some() {
             return self.read_by_third(pa, now, account);
         }
         let start = self.begin(now, account);
-        self.read_memory(start, start, pa, bytes, account)
+        self.read_memory::<false>(start, start, pa, account)
     }
 
     /// [`Bus::read_line`] from the L3, which there is.
@@ -355,47 +411,53 @@ impl Bus {
 
     /// A burst read that began at `start` and is served by memory, which is asked at the edge `from`.
     #[inline(always)]
-    pub(super) fn read_memory(
+    pub(super) fn read_memory<const BOARD: bool>(
         &mut self,
         start: u64,
         from: u64,
         pa: RamAddress,
-        bytes: u32,
         account: &mut Account,
     ) -> Delivery {
-        let beats = self.beats(bytes);
-        let free = self.data_free(true);
-        let (first, last, steps, group) = match &self.timing.memory {
-            MemoryPace::Constant(t) => {
-                let first = self.after(from, t.read_first).max(free);
-                let last = self.after(first, (beats - 1) * t.read_next);
-                (first, last, (t.read_next, 0), 1)
-            }
-            MemoryPace::Parts(t) => {
-                let (steps, group) = (t.dram.steps(), t.dram.group);
-                let (first, last) = self.access(pa, from, (t.read_delay, free), beats);
-                (first, last, steps, group)
-            }
+        let (free, pace) = (self.data_free(true), self.pace);
+        let (first, last) = if BOARD || self.parts.is_some() {
+            self.access::<BOARD>(pa, (from, pace.read), free, (pace.burst, pace.span))
+        } else {
+            let first = (from + pace.read).max(free);
+            (first, first + pace.span)
         };
-        let delivery = self.delivery(first, steps, group, bytes);
-        self.end(start, last, (true, self.pace.return_path), account);
-        account.add_plain(Plain::BusRead, 1);
-        delivery
+        self.delivered::<BOARD>(start, (first, last), pace.delivers, account)
     }
 
-    /// The parts' access of `beats` at `pa`, asked for at the edge `from`, after `delay` clocks of the controller and
-    /// with the first beat at `free` at the earliest; returns the edges of the first beat and of the last. What was
-    /// posted and had time to be written before has been written.
+    /// The data of a burst read that began at `start` is on the bus from the edge `first` to the edge `last`.
     #[inline(always)]
-    fn access(
+    fn delivered<const BOARD: bool>(
+        &mut self,
+        start: u64,
+        (first, last): (u64, u64),
+        beats: Beats,
+        account: &mut Account,
+    ) -> Delivery {
+        let back = self.pace.return_path;
+        account.add_plain(Plain::BusRead, 1);
+        Delivery {
+            first: first + back,
+            complete: self.end::<BOARD>(start, last, (true, back), account),
+            beats,
+        }
+    }
+
+    /// The parts' access of `beats` at `pa`, with `span` from the first to the last. It is asked for at the edge
+    /// `from`, after `delay` half core cycles of the controller and with the first beat at `free` at the earliest;
+    /// returns the edges of the first beat and of the last. What was posted and had time to be written before has been
+    /// written.
+    #[inline(always)]
+    fn access<const BOARD: bool>(
         &mut self,
         pa: RamAddress,
-        from: u64,
-        (delay, free): (u32, u64),
-        beats: u32,
+        (mut from, delay): (u64, u64),
+        mut free: u64,
+        (beats, span): (u32, u64),
     ) -> (u64, u64) {
-        let ratio = self.pace.clock;
-        let mut from = from;
         let Some(parts) = &mut self.parts else {
             return (from, from);
         };
@@ -407,227 +469,43 @@ impl Bus {
         {
             self.data_edge = self.data_edge.max(last);
             from = from.max(last);
+            free = free.max(self.data_edge + self.pace.clock);
         }
-        let free = free.max(if self.data_edge == 0 {
-            0
-        } else {
-            self.data_edge + ratio
-        });
         parts
             .dram
-            .access(pa, from + u64::from(delay) * ratio, free, beats)
+            .access::<BOARD>(pa, (from + delay, free), (beats, span))
     }
 
-    /// When the beats of a line reach the core whose first one is on the bus at `first`.
+    /// Reads a line from something on the bus that answers by itself (a look-aside L2).
     #[inline(always)]
-    pub(super) fn delivery(
-        &self,
-        first: u64,
-        (next, gap): (u32, u32),
-        group: u32,
-        bytes: u32,
-    ) -> Delivery {
-        Delivery {
-            first: first + self.pace.return_path,
-            step: self.after(0, next),
-            gap: self.after(0, gap),
-            group: group.trailing_zeros(),
-            beats: self.beats(bytes),
-            shift: self.pace.shift,
-        }
-    }
-
-    /// Beats of `bytes`.
-    #[inline(always)]
-    pub(super) fn beats(&self, bytes: u32) -> u32 {
-        (bytes >> self.pace.shift).max(1)
-    }
-
-    /// Reads a line of `bytes` from something on the bus that has its own beats (a look-aside L2).
-    #[inline(always)]
-    pub fn read_burst(
-        &mut self,
-        now: u64,
-        bytes: u32,
-        first: u32,
-        next: u32,
-        account: &mut Account,
-    ) -> Delivery {
+    pub fn read_burst(&mut self, now: u64, answer: &Answer, account: &mut Account) -> Delivery {
         let start = self.begin(now, account);
-        self.read_beside(start, (first, next), bytes, account)
+        self.read_beside::<false>(start, answer, account)
     }
 
-    /// A burst read that began at `start` and is served by something beside memory, `first` clocks later and a beat
-    /// every `next` clocks.
+    /// A burst read that began at `start` and is served by something beside memory.
     #[inline(always)]
-    pub(super) fn read_beside(
+    pub(super) fn read_beside<const BOARD: bool>(
         &mut self,
         start: u64,
-        (first, next): (u32, u32),
-        bytes: u32,
+        answer: &Answer,
         account: &mut Account,
     ) -> Delivery {
-        let first = self.after(start, first).max(self.data_free(true));
-        let last = self.after(first, (self.beats(bytes) - 1) * next);
-        let delivery = self.delivery(first, (next, 0), 1, bytes);
-        self.end(start, last, (true, self.pace.return_path), account);
-        account.add_plain(Plain::BusRead, 1);
-        delivery
-    }
-
-    /// Writes the line of `bytes` at `pa` to the L3 or to memory, posted at `now`; returns the cycle of its last beat.
-    #[inline(always)]
-    pub fn write_line(
-        &mut self,
-        pa: RamAddress,
-        now: u64,
-        bytes: u32,
-        account: &mut Account,
-    ) -> u64 {
-        if let Some(mut third) = self.third.take() {
-            let done = third.write_line(pa, now, self, account.cause, account);
-            self.third = Some(third);
-            return done;
-        }
-        let start = self.begin(now, account);
-        self.write_memory(start, start, pa, bytes, account)
-    }
-
-    /// A write of `bytes` that began at `start` and goes to memory, which is asked at the edge `from`. Returns the
-    /// cycle of its last beat.
-    #[inline(always)]
-    pub(super) fn write_memory(
-        &mut self,
-        start: u64,
-        from: u64,
-        pa: RamAddress,
-        bytes: u32,
-        account: &mut Account,
-    ) -> u64 {
-        self.write_both((start, (0, 0)), from, pa, bytes, account)
-    }
-
-    /// [`Bus::write_memory`] of what something beside memory takes too, at its own pace: the first beat `first` clocks
-    /// after the start at the earliest, a beat every `next` clocks at most.
-    #[inline(always)]
-    pub(super) fn write_both(
-        &mut self,
-        (start, (first, next)): (u64, (u32, u32)),
-        from: u64,
-        pa: RamAddress,
-        bytes: u32,
-        account: &mut Account,
-    ) -> u64 {
-        let beats = self.beats(bytes);
-        let free = self.data_free(false).max(self.after(start, first));
-        let last = match self.timing.memory {
-            MemoryPace::Constant(t) => {
-                let first = self.after(from, t.write_first).max(free);
-                self.after(first, (beats - 1) * t.write_next)
-            }
-            MemoryPace::Parts(t) if t.write_buffer > 0 => {
-                let room = self.room(from, false);
-                let first = self.after(from, TAKEN).max(free).max(room);
-                let last = self.after(first, (beats - 1) * next.max(1));
-                self.post(pa, beats, last, false);
-                last
-            }
-            MemoryPace::Parts(t) => {
-                let (first, last) = self.access(pa, from, (t.write_delay, free), beats);
-                last.max(self.after(first, (beats - 1) * next))
-            }
-        };
-        self.end(start, last, (false, 0), account);
-        account.add_plain(Plain::BusWrite, 1);
-        self.done
-    }
-
-    /// A write of `bytes` that began at `start` and is taken by something beside memory: the first beat after `first`
-    /// clocks, a beat every `next`. Returns the cycle of its last beat.
-    pub(super) fn write_beside(
-        &mut self,
-        start: u64,
-        (first, next): (u32, u32),
-        bytes: u32,
-        account: &mut Account,
-    ) -> u64 {
-        let first = self.after(start, first).max(self.data_free(false));
-        let last = self.after(first, (self.beats(bytes) - 1) * next);
-        self.end(start, last, (false, 0), account);
-        account.add_plain(Plain::BusWrite, 1);
-        self.done
-    }
-
-    /// A line goes out of a look-aside L2 over the data bus, within the transaction that takes its place, and that
-    /// began at `start`: its first beat after `first` clocks, a beat every `next`. It waits in the copy-back buffer, or
-    /// goes to memory at once where there is none. Returns the edge of its last beat.
-    pub(super) fn cast_out(
-        &mut self,
-        pa: RamAddress,
-        start: u64,
-        (first, next): (u32, u32),
-        bytes: u32,
-    ) -> u64 {
-        let beats = self.beats(bytes);
-        let free = self.data_free(false);
-        let first = self.after(start, first).max(free);
-        let last = match self.timing.memory {
-            MemoryPace::Parts(t) if t.copy_back == 0 => {
-                let (first, last) = self.access(pa, start, (t.write_delay, first), beats);
-                last.max(self.after(first, (beats - 1) * next))
-            }
-            _ => {
-                let first = first.max(self.room(start, true));
-                let last = self.after(first, (beats - 1) * next);
-                self.post(pa, beats, last, true);
-                last
-            }
-        };
-        self.data_edge = last;
-        self.was_read = false;
-        last
-    }
-
-    /// The edge from which the write buffer, or the copy-back buffer, has a place, for a transaction at `from`.
-    #[inline(never)]
-    fn room(&mut self, from: u64, copy_back: bool) -> u64 {
-        let Some(parts) = &mut self.parts else {
-            return 0;
-        };
-        let (room, last) = parts.room(from, copy_back, self.data_edge);
-        if let Some(last) = last
-            && !parts.overlaps()
-        {
-            self.data_edge = self.data_edge.max(last);
-        }
-        room
-    }
-
-    #[inline(always)]
-    fn post(&mut self, pa: RamAddress, beats: u32, ready: u64, copy_back: bool) {
-        if let Some(parts) = &mut self.parts {
-            parts.post(pa, beats, ready, copy_back);
-        }
+        let first = (start + answer.first).max(self.data_free(true));
+        self.delivered::<BOARD>(start, (first, first + answer.span), answer.beats, account)
     }
 
     /// Reads a beat or less at `pa`; returns the cycle at which the data is there.
     pub fn read_single(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         let start = self.begin(now, account);
-        let free = self.data_free(false);
-        let first = match self.timing.memory {
-            MemoryPace::Constant(t) => self.after(start, t.read_first).max(free),
-            MemoryPace::Parts(t) => self.access(pa, start, (t.read_delay, free), 1).0,
+        let (free, asked) = (self.data_free(false), self.pace.read);
+        let first = if self.parts.is_some() {
+            self.access::<false>(pa, (start, asked), free, (1, 0)).0
+        } else {
+            (start + asked).max(free)
         };
-        self.end(start, first, (false, self.pace.return_path), account);
         account.add_plain(Plain::BusRead, 1);
-        self.done
-    }
-
-    /// Writes a beat or less at `pa`; returns the cycle at which it is done.
-    #[inline]
-    pub fn write_single(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        let start = self.begin(now, account);
-        self.write_memory(start, start, pa, 1, account)
+        self.end::<false>(start, first, (false, self.pace.return_path), account)
     }
 
     /// An address tenure that another processor retries: TS, AACK, ARTRY, the shortest that there is (MPC7400 UM 9-22,
@@ -671,3 +549,5 @@ impl Bus {
         done
     }
 }
+
+mod writes;

@@ -4,11 +4,14 @@
 //! changes nothing: neither for LRU nor for the PLRU tree, whose bits already point away from the way
 //! touched last. A faster lookup may therefore compare with element 0 alone and skip everything else.
 
+mod replace;
+
 use super::RamAddress;
 use super::fixed::Fixed;
 use super::line_shortcuts::LineShortcuts;
 pub use crate::config::Replacement;
 use crate::config::shape::{self, Misfit};
+pub(crate) use replace::{is_order, to_front, tree_path};
 use serde::{Deserialize, Serialize};
 
 /// Size and shape of a cache.
@@ -100,6 +103,8 @@ pub struct Cache {
     /// two.
     set_rotation: u32,
     set_mask: u32,
+    /// The bits of an address that are the line's.
+    line_mask: u32,
     enabled: bool,
     locked: bool,
     /// How often it was told to drop lines.
@@ -129,6 +134,7 @@ impl Cache {
                 .wrapping_sub(geometry.ways.trailing_zeros())
                 % u32::BITS,
             set_mask: (geometry.sets() - 1) * geometry.ways,
+            line_mask: !(geometry.line - 1),
             enabled: false,
             locked: false,
             invalidations: 0,
@@ -142,11 +148,17 @@ impl Cache {
         self.geometry
     }
 
+    /// True if it has so many ways, and replaces the line that was used longest ago.
+    #[must_use]
+    pub fn is_lru(&self, ways: u32) -> bool {
+        self.geometry.ways == ways && self.geometry.replacement == Replacement::Lru
+    }
+
     /// Address of the line that holds `pa`.
     #[inline]
     #[must_use]
     pub fn line_address(&self, pa: RamAddress) -> u32 {
-        pa & !(self.geometry.line - 1)
+        pa & self.line_mask
     }
 
     /// HID0\[ICE\] or HID0\[DCE\].
@@ -340,80 +352,6 @@ impl Cache {
             .is_some_and(|index| self.tags[index] & DIRTY != 0)
     }
 
-    /// The ways of the cache, as a constant if `WAYS` is not 0: sets of known length make loops unroll.
-    #[inline(always)]
-    fn ways<const WAYS: usize>(&self) -> usize {
-        if WAYS == 0 {
-            self.geometry.ways as usize
-        } else {
-            WAYS
-        }
-    }
-
-    /// Makes `element` of the set at `first` its most recently used one. LRU keeps all of the order;
-    /// to PLRU only the first place means something, so the two lines change places.
-    #[inline(always)]
-    fn touch<const WAYS: usize>(&mut self, first: usize, element: usize) {
-        let ways = self.ways::<WAYS>();
-        let tags = &mut self.tags[first..first + ways];
-        self.shortcuts.drop_set(tags[element]);
-        match self.geometry.replacement {
-            Replacement::Lru => to_front(&mut tags[..=element]),
-            Replacement::PseudoLru => {
-                tags.swap(0, element);
-                let held = &mut self.ways[first..first + ways];
-                held.swap(0, element);
-                let (bits, away) = self.paths[usize::from(held[0])];
-                let tree = &mut self.trees[first >> ways.trailing_zeros()];
-                *tree = *tree & !bits | away;
-            }
-            Replacement::Random => {
-                tags.swap(0, element);
-                self.ways[first..first + ways].swap(0, element);
-            }
-        }
-    }
-
-    /// The next random number of the set at `first`; it takes the place of the PLRU tree's bits.
-    #[cold]
-    fn scramble(&mut self, first: usize) {
-        let tree = &mut self.trees[first >> self.geometry.ways.trailing_zeros()];
-        let state = tree.rotate_left(32) ^ first as u64;
-        *tree = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407)
-            .rotate_left(32);
-    }
-
-    /// The element of the set at `first` whose way the PLRU tree's bits, or a random number, point to.
-    #[inline(always)]
-    fn pointed_at<const WAYS: usize>(&self, first: usize) -> usize {
-        let ways = self.ways::<WAYS>();
-        let tree = self.trees[first >> ways.trailing_zeros()];
-        let mut node = 1;
-        while node < ways {
-            node = node * 2 + (tree >> node & 1) as usize;
-        }
-        let way = (node - ways) as u8;
-        let held = &self.ways[first..first + ways];
-        if let Ok(bytes) = <[u8; 4]>::try_from(held) {
-            const ONES: u32 = 0x0101_0101;
-            let differs = u32::from_le_bytes(bytes) ^ (ONES * u32::from(way));
-            let zero = differs.wrapping_sub(ONES) & !differs & ONES << 7;
-            return (zero.trailing_zeros() / 8) as usize % 4;
-        }
-        if let Ok(bytes) = <[u8; 8]>::try_from(held) {
-            // The lowest byte that is zero after the exclusive or, without a loop.
-            const ONES: u64 = 0x0101_0101_0101_0101;
-            let differs = u64::from_le_bytes(bytes) ^ (ONES * u64::from(way));
-            let zero = differs.wrapping_sub(ONES) & !differs & ONES << 7;
-            return (zero.trailing_zeros() / 8) as usize % 8;
-        }
-        held.iter()
-            .position(|&held| held == way)
-            .unwrap_or(ways - 1)
-    }
-
     /// Looks `pa` up as an access: a hit becomes most recently used, and dirty if `dirty`.
     #[inline]
     pub fn access(&mut self, pa: RamAddress, dirty: bool) -> bool {
@@ -451,152 +389,54 @@ impl Cache {
     /// [`Cache::access`] to a line that is not its set's most recently used one.
     #[inline(always)]
     pub fn access_older(&mut self, pa: RamAddress, dirty: bool) -> bool {
-        let first = self.first(pa);
-        let wanted = self.line_address(pa) | VALID;
-        let modified = if dirty { DIRTY } else { 0 };
-        match self.geometry.ways {
-            1 => false,
-            2 => self.access_older_in::<2>(first, wanted, modified),
-            4 => self.access_older_in::<4>(first, wanted, modified),
-            _ => self.access_older_elsewhere(first, wanted, modified),
-        }
-    }
-
-    /// As [`Cache::access_older_in`], for larger sets.
-    #[inline(never)]
-    fn access_older_elsewhere(&mut self, first: usize, wanted: u32, modified: u32) -> bool {
-        match self.geometry.ways {
-            8 => self.access_older_in::<8>(first, wanted, modified),
-            _ => self.access_older_in::<0>(first, wanted, modified),
-        }
-    }
-
-    #[inline(always)]
-    fn access_older_in<const WAYS: usize>(
-        &mut self,
-        first: usize,
-        wanted: u32,
-        modified: u32,
-    ) -> bool {
-        let set = &self.tags[first..first + self.ways::<WAYS>()];
-        let Some(older) = set[1..].iter().position(|&tag| tag & !EITHER == wanted) else {
+        let Some(index) = self.older(pa) else {
             return false;
         };
-        self.use_older::<WAYS>(first, 1 + older, modified);
+        self.use_older(index, dirty);
         true
     }
 
-    /// An access hits `element` of the set at `first`.
-    #[inline(never)]
-    fn use_older<const WAYS: usize>(&mut self, first: usize, element: usize, modified: u32) {
-        self.tags[first + element] |= modified;
-        self.touch::<WAYS>(first, element);
-    }
-
-    /// Fills `pa`'s line (which must not be held) and makes it most recently used. Returns the valid line that it
-    /// replaced, if there was one.
-    #[inline]
-    pub fn fill(&mut self, pa: RamAddress, dirty: bool) -> Option<Evicted> {
-        self.fill_as(pa, if dirty { DIRTY } else { 0 })
-    }
-
-    /// [`Cache::fill`] by a line with these bits of its tag word: [`DIRTY`], [`ARRIVING`].
+    /// The index in the tags of the line of `pa`, if the cache holds it and it is not its set's most recently used one.
     #[inline(always)]
-    pub(super) fn fill_as(&mut self, pa: RamAddress, state: u32) -> Option<Evicted> {
-        let (first, line) = (self.first(pa), self.line_address(pa) | VALID | state);
+    #[must_use]
+    pub fn older(&self, pa: RamAddress) -> Option<usize> {
+        let first = self.first(pa);
+        let wanted = self.line_address(pa) | VALID;
         match self.geometry.ways {
-            1 => self.fill_in::<1>(first, line),
-            2 => self.fill_in::<2>(first, line),
-            4 => self.fill_in::<4>(first, line),
-            _ => self.fill_elsewhere(first, line),
+            1 => None,
+            4 => self.older_in::<4>(first, wanted),
+            2 => self.older_in::<2>(first, wanted),
+            8 => self.older_in::<8>(first, wanted),
+            _ => self.older_in::<0>(first, wanted),
         }
     }
 
-    /// As [`Cache::fill_in`], for larger sets.
-    #[inline(never)]
-    fn fill_elsewhere(&mut self, first: usize, line: u32) -> Option<Evicted> {
-        match self.geometry.ways {
-            8 => self.fill_any::<8>(first, line, self.is_full::<8>(first)),
-            _ => self.fill_any::<0>(first, line, self.is_full::<0>(first)),
-        }
+    /// [`Cache::older`] of a cache with four ways.
+    #[inline(always)]
+    #[must_use]
+    pub fn older_of_four(&self, pa: RamAddress) -> Option<usize> {
+        self.older_in::<4>(self.first(pa), self.line_address(pa) | VALID)
     }
 
-    /// True if every line of the set at `first` is valid.
     #[inline(always)]
-    fn is_full<const WAYS: usize>(&self, first: usize) -> bool {
+    fn older_in<const WAYS: usize>(&self, first: usize, wanted: u32) -> Option<usize> {
         let set = &self.tags[first..first + self.ways::<WAYS>()];
-        set.iter().fold(VALID, |all, &tag| all & tag) != 0
+        let held = |&tag: &u32| tag & !EITHER == wanted;
+        Some(first + 1 + set[1..].iter().position(held)?)
     }
 
-    /// Puts the tag word `line` first in the set at `first`.
-    #[inline(always)]
-    fn fill_in<const WAYS: usize>(&mut self, first: usize, line: u32) -> Option<Evicted> {
-        let full = self.is_full::<WAYS>(first);
-        if !full || self.geometry.replacement != Replacement::Lru {
-            return self.fill_otherwise::<WAYS>(first, line, full);
-        }
-        let set = &mut self.tags[first..first + WAYS];
-        let old = set[WAYS - 1];
-        for element in (1..WAYS).rev() {
-            set[element] = set[element - 1];
-        }
-        set[0] = line;
-        self.shortcuts.drop_set(line);
-        self.evicted(old)
-    }
-
-    /// As [`Cache::fill_in`], of a set that is not full, or does not replace the line that was used longest ago.
+    /// An access hits the line of which [`Cache::older`] gave the index.
     #[inline(never)]
-    fn fill_otherwise<const WAYS: usize>(
-        &mut self,
-        first: usize,
-        line: u32,
-        full: bool,
-    ) -> Option<Evicted> {
-        self.fill_any::<WAYS>(first, line, full)
-    }
-
-    /// As [`Cache::fill_in`], of any set, which is full or not.
-    #[inline(always)]
-    fn fill_any<const WAYS: usize>(
-        &mut self,
-        first: usize,
-        line: u32,
-        full: bool,
-    ) -> Option<Evicted> {
-        let ways = self.ways::<WAYS>();
-        if full && self.geometry.replacement == Replacement::Random {
-            self.scramble(first);
+    pub fn use_older(&mut self, index: usize, dirty: bool) {
+        let element = index & (self.geometry.ways as usize - 1);
+        let first = index - element;
+        self.tags[index] |= if dirty { DIRTY } else { 0 };
+        match self.geometry.ways {
+            4 => self.touch::<4>(first, element),
+            2 => self.touch::<2>(first, element),
+            8 => self.touch::<8>(first, element),
+            _ => self.touch::<0>(first, element),
         }
-        let element = if !full {
-            self.free_element(first)
-        } else if self.geometry.replacement == Replacement::Lru {
-            ways - 1
-        } else {
-            self.pointed_at::<WAYS>(first)
-        };
-        let old = std::mem::replace(&mut self.tags[first + element], line);
-        self.touch::<WAYS>(first, element);
-        self.evicted(old)
-    }
-
-    /// The line whose tag word another one has replaced, if it was valid.
-    #[inline(always)]
-    fn evicted(&self, old: u32) -> Option<Evicted> {
-        (old & VALID != 0).then_some(Evicted {
-            pa: self.line_address(old),
-            dirty: old & DIRTY != 0,
-        })
-    }
-
-    /// The invalid element with the lowest way of the set at `first`, which has one.
-    #[cold]
-    fn free_element(&self, first: usize) -> usize {
-        let ways = self.geometry.ways as usize;
-        (0..ways)
-            .filter(|&element| self.tags[first + element] & VALID == 0)
-            .min_by_key(|&element| self.ways[first + element])
-            .unwrap_or(ways - 1)
     }
 
     /// Marks `pa`'s line clean. Returns true if it was held modified.
@@ -653,6 +493,7 @@ impl Cache {
             && self.trees.len() == fresh.trees.len()
             && self.paths == fresh.paths
             && (self.set_rotation, self.set_mask) == (fresh.set_rotation, fresh.set_mask)
+            && self.line_mask == fresh.line_mask
             && self.ways.chunks(ways).all(is_order)
             && self.tags.iter().enumerate().all(|(n, &tag)| {
                 let line = self.line_address(tag);
@@ -678,40 +519,5 @@ impl Cache {
                     tag & DIRTY != 0,
                 )
             })
-    }
-}
-
-/// Is each number below the length there once?
-pub(crate) fn is_order(ways: &[u8]) -> bool {
-    let seen = ways.iter().fold(0_u128, |seen, &way| {
-        seen | 1_u128.checked_shl(way.into()).unwrap_or(0)
-    });
-    seen.count_ones() as usize == ways.len()
-        && ways.iter().all(|&way| usize::from(way) < ways.len())
-}
-
-/// The PLRU tree bits on the path to `way`, and those of them that point to the other side there. The ways are the
-/// leaves of a heap: node n has the nodes 2n and 2n + 1 below it, and way w is node `ways` + w, for any number of ways.
-pub(crate) const fn tree_path(way: usize, ways: usize) -> (u64, u64) {
-    let (mut bits, mut away) = (0, 0);
-    let mut node = ways + way;
-    while node > 1 {
-        let right = node & 1 != 0;
-        node /= 2;
-        bits |= 1 << node;
-        away |= (!right as u64) << node;
-    }
-    (bits, away)
-}
-
-/// Moves the last item to the front, the others one back. Sets are short: a loop beats a block move.
-#[inline(always)]
-pub(crate) fn to_front<T: Copy>(items: &mut [T]) {
-    let Some(&last) = items.last() else {
-        return;
-    };
-    let mut carried = last;
-    for item in items {
-        std::mem::swap(item, &mut carried);
     }
 }

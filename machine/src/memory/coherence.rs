@@ -219,11 +219,10 @@ impl Memory {
         if !pushed {
             return (retried, kept);
         }
-        let bytes = self.data.geometry().line;
         let written = if self.private_l2 {
-            self.uncore.bus.write_line(line, retried, bytes, account)
+            self.uncore.bus.write_line(line, retried, account)
         } else {
-            self.uncore.write_line(line, bytes, retried, cause, account)
+            self.uncore.write_line(line, retried, cause, account)
         };
         (written.max(retried), kept)
     }

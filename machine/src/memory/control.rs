@@ -1,14 +1,15 @@
 //! The instructions by which programs control the caches.
 
 use super::RamAddress;
+use super::TouchedLine;
 use super::arrivals::Arrival;
 use super::attribute;
 use super::broadcast::{Broadcast, Transaction};
 use super::cache::{DIRTY, Had};
 use super::coherence::{Notice, Seen};
+use super::fill::Asked;
 use super::hierarchy::{CacheInhibited, Memory, Side};
 use super::touch::Touched;
-use super::{Forward, TouchedLine};
 use crate::account::{Account, Event};
 
 impl Memory {
@@ -66,7 +67,8 @@ impl Memory {
             if self.private_l2 {
                 self.include(pa, now + killed, account.cause, account);
             }
-            killed + self.install(Side::Data, pa, DIRTY, now + killed, account.cause, account)
+            killed
+                + self.install::<false>(Side::Data, pa, DIRTY, now + killed, account.cause, account)
         };
         account.add(Event::MemoryStall, stall);
         Ok(stall)
@@ -207,7 +209,7 @@ impl Memory {
             }
         }
         let cause = account.cause;
-        self.data_miss(pa, cause, account);
+        self.data_miss(pa, account.charge(cause), account);
         let delivery = if self.private_l2 {
             // No other processor has the line.
             let (delivery, _) = self.request_private(pa, (false, false), free, cause, account);
@@ -221,41 +223,25 @@ impl Memory {
         free - now
     }
 
-    /// The D-cache has missed on a load or store. If the line has been touched, it is in the cache or on its way there:
-    /// returns the cycle at which the access is served. `None`: it has not been touched.
-    #[inline(always)]
+    /// The D-cache has missed on a load or store. If the line is among the touched ones, it is in the cache or on its
+    /// way there: returns the cycle at which the access is served. `None`: it has not been touched.
+    #[cold]
     pub(super) fn touched(
         &mut self,
         pa: RamAddress,
-        store: bool,
-        forward: Forward,
-        now: u64,
-        account: &mut Account,
-    ) -> Option<u64> {
-        if self.touches.is_empty() {
-            return None;
-        }
-        self.look_in_touches(pa, store, forward, now, account)
-    }
-
-    /// As [`Memory::touched`], where some line is.
-    #[cold]
-    fn look_in_touches(
-        &mut self,
-        pa: RamAddress,
-        store: bool,
-        forward: Forward,
+        asked: Asked,
         now: u64,
         account: &mut Account,
     ) -> Option<u64> {
         self.settle(now, account);
-        if self.data.access(pa, store) {
+        if self.data.access(pa, asked.dirty) {
             return Some(now);
         }
         let Touched { arrival, cause, .. } = self.touches.take(self.data.line_address(pa))?;
         let there = arrival.complete().max(now);
-        let kind = (Side::Data, store, forward);
-        let (served, _) = self.receive(arrival, kind, pa, (now, there), cause, account);
+        let served = arrival.ready(pa, asked.forward).max(now);
+        let asked = Asked { cause, ..asked };
+        self.receive::<false>(arrival, served, asked, pa, (now, there), account);
         Some(served)
     }
 
@@ -271,7 +257,7 @@ impl Memory {
         {
             if let Some(touched) = self.touches.take_oldest() {
                 let (line, at, cause) = (touched.arrival.line(), touched.at(), touched.cause);
-                self.install(Side::Data, line, 0, at, cause, account);
+                self.install::<false>(Side::Data, line, 0, at, cause, account);
             }
         }
     }

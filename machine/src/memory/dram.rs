@@ -44,24 +44,52 @@ impl DramTiming {
             group => (1, self.page_cycle.saturating_sub(group)),
         }
     }
-
-    /// Clocks from the first of `beats` to the first beat that a further column can have.
-    #[must_use]
-    pub fn columns(&self, beats: u32) -> u32 {
-        beats.div_ceil(self.group) * self.page_cycle.max(self.group)
-    }
-
-    /// Clocks from the first of `beats` to the last.
-    #[must_use]
-    pub fn span(&self, beats: u32) -> u32 {
-        let (step, gap) = self.steps();
-        let last = beats - 1;
-        last * step + (last >> self.group.trailing_zeros()) * gap
-    }
 }
 
 /// No row.
 const NO_ROW: u32 = u32::MAX;
+
+/// What of [`DramTiming`] each access needs, in half core cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Pace {
+    access: u64,
+    column_access: u64,
+    precharge: u64,
+    /// From a row strobe until the row may be closed, at least.
+    kept: u64,
+    /// From beat to beat, and what the first beat of a group takes longer.
+    step: u64,
+    gap: u64,
+    /// From a column of an open row to the next.
+    columns: u64,
+    /// Beats of a group: 1 << this.
+    group: u32,
+    /// Bytes of a row: 1 << this.
+    row: u32,
+    /// Banks less one.
+    banks: u32,
+    open_page: bool,
+}
+
+impl Pace {
+    fn new(timing: &DramTiming, ratio: u32) -> Self {
+        let clocks = |number: u32| u64::from(number) * u64::from(ratio);
+        let (step, gap) = timing.steps();
+        Self {
+            access: clocks(timing.access),
+            column_access: clocks(timing.column_access),
+            precharge: clocks(timing.precharge),
+            kept: clocks(timing.cycle.saturating_sub(timing.precharge)),
+            step: clocks(step),
+            gap: clocks(gap),
+            columns: clocks(timing.page_cycle.max(timing.group)),
+            group: timing.group.trailing_zeros(),
+            row: timing.row.trailing_zeros(),
+            banks: timing.banks - 1,
+            open_page: timing.open_page,
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Bank {
@@ -79,6 +107,7 @@ pub struct Dram {
     timing: DramTiming,
     /// Half core cycles of a bus clock.
     ratio: u32,
+    pace: Pace,
     banks: Vec<Bank>,
     /// The edge of the last beat so far: all banks have the same data lines.
     busy: u64,
@@ -98,6 +127,7 @@ impl Dram {
         Self {
             timing,
             ratio,
+            pace: Pace::new(&timing, ratio),
             banks: vec![bank; timing.banks as usize],
             busy: 0,
             refresh: u64::from(timing.refresh_interval) * u64::from(ratio),
@@ -121,14 +151,15 @@ impl Dram {
     /// is used.
     pub(crate) fn fits(&self, fresh: &Self) -> bool {
         let edge = |at: u64| at < crate::config::LATEST && at.is_multiple_of(self.ratio.into());
-        (self.timing, self.ratio, self.banks.len())
-            == (fresh.timing, fresh.ratio, fresh.banks.len())
+        let open = self.timing.open_page;
+        (self.timing, self.ratio, self.pace, self.banks.len())
+            == (fresh.timing, fresh.ratio, fresh.pace, fresh.banks.len())
             && edge(self.busy)
             && edge(self.refresh)
             && self
                 .banks
                 .iter()
-                .all(|bank| edge(bank.ready) && edge(bank.column))
+                .all(|bank| edge(bank.ready) && edge(bank.column) && (open || bank.row == NO_ROW))
     }
 
     #[inline(always)]
@@ -136,50 +167,54 @@ impl Dram {
         edge + u64::from(clocks) * u64::from(self.ratio)
     }
 
-    /// An access to `beats` at `pa`, strobed at `from` at the earliest, whose first beat cannot come before the edge
-    /// `free`. Returns the edges of the first beat and of the last.
-    #[inline(never)]
-    pub fn access(&mut self, pa: RamAddress, from: u64, free: u64, beats: u32) -> (u64, u64) {
+    /// Half core cycles from the first of `beats` to the last.
+    #[inline(always)]
+    #[must_use]
+    pub fn span(&self, beats: u32) -> u64 {
+        let (pace, last) = (&self.pace, beats - 1);
+        u64::from(last) * pace.step + u64::from(last >> pace.group) * pace.gap
+    }
+
+    /// An access to `beats` at `pa`, with `span` from the first to the last ([`Dram::span`]). It is strobed at `from`
+    /// at the earliest, and its first beat cannot come before the edge `free`. Returns the edges of the first beat and
+    /// of the last. `CLOSED`: it is known that no row stays open.
+    #[inline(always)]
+    pub fn access<const CLOSED: bool>(
+        &mut self,
+        pa: RamAddress,
+        (from, free): (u64, u64),
+        (beats, span): (u32, u64),
+    ) -> (u64, u64) {
         let mut strobe = from.max(self.busy);
         if strobe >= self.refresh {
             strobe = self.refreshed(strobe);
         }
-        let t = &self.timing;
-        let row = pa >> t.row.trailing_zeros();
-        let index = (row & (t.banks - 1)) as usize;
-        let bank = self.banks[index];
-        let (opened, first) = if bank.row == row {
-            (None, self.after(strobe, t.column_access).max(bank.column))
+        let pace = &self.pace;
+        let row = pa >> pace.row;
+        let bank = &mut self.banks[(row & pace.banks) as usize];
+        let (close, first) = if !CLOSED && bank.row == row {
+            (bank.ready, (strobe + pace.column_access).max(bank.column))
         } else {
-            let ready = strobe.max(bank.ready);
-            let open = if bank.row == NO_ROW {
-                ready
-            } else {
-                self.after(ready, t.precharge)
-            };
-            (Some(open), self.after(open, t.access))
+            let mut open = strobe.max(bank.ready);
+            if !CLOSED && bank.row != NO_ROW {
+                open += pace.precharge;
+            }
+            (open + pace.kept, open + pace.access)
         };
         let first = first.max(free);
-        let last = self.after(first, t.span(beats));
-        // When the row may be closed: after the last beat, and so late that the bank's cycle is kept.
-        let close = opened.map_or(bank.ready, |open| {
-            self.after(open, t.cycle.saturating_sub(t.precharge))
-        });
+        let last = first + span;
+        // The row may be closed after the last beat, and so late that the bank's cycle is kept.
         let close = close.max(last);
-        self.banks[index] = if t.open_page {
-            let column = self.after(first, t.columns(beats));
-            Bank {
+        if !CLOSED && pace.open_page {
+            let groups = (beats + (1 << pace.group) - 1) >> pace.group;
+            *bank = Bank {
                 row,
                 ready: close,
-                column,
-            }
+                column: first + u64::from(groups) * pace.columns,
+            };
         } else {
-            Bank {
-                row: NO_ROW,
-                ready: self.after(close, t.precharge),
-                column: 0,
-            }
-        };
+            bank.ready = close + pace.precharge;
+        }
         self.busy = last;
         (first, last)
     }

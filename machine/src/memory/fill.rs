@@ -8,53 +8,92 @@ use super::cache::{ARRIVING, Cache, DIRTY};
 use super::coherence::Seen;
 use super::delivery::Delivery;
 use super::hierarchy::{Memory, Side};
-use crate::account::{Account, Array, Cause, Event};
+use crate::account::{Account, Array, Cause, Charge, Event};
 
+/// An access for which a line comes into an L1.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub side: Side,
+    /// It is a store.
+    pub dirty: bool,
+    /// The other processors see its transaction.
+    pub global: bool,
+    /// Which beats it gets before the line is complete.
+    pub forward: Forward,
+    pub cause: Cause,
+    /// The miss enters the stall in the account; otherwise the caller does.
+    pub counted: bool,
+}
+
+impl Asked {
+    /// What of a stall the miss itself enters in the account.
+    #[inline(always)]
+    pub fn counts(self, stall: u64) -> u64 {
+        if self.counted { stall } else { 0 }
+    }
+}
+
+/// The functions below that have a `BOARD` are compiled twice: for machines of which [`Memory::is_board`] is true, and
+/// for all. So the former need not look at what they know.
 impl Memory {
+    /// True if one processor, whose loads wait, stands alone on a bus of two transactions before memory of parts whose
+    /// rows are closed after each access, with a direct-mapped L2 beside that, and if its L1s have four ways and replace
+    /// the line that was used longest ago. So do the boards of the 603 and the 604.
+    pub(super) fn is_board(&self) -> bool {
+        let (uncore, timing) = (&self.uncore, &self.timing);
+        let l2 = uncore.l2.as_ref();
+        !self.told
+            && !timing.loads_ahead
+            && self.instruction.is_lru(4)
+            && self.data.is_lru(4)
+            && l2.is_some_and(|l2| l2.stands_beside() && l2.cache.is_lru(1))
+            && uncore.bus.is_board()
+    }
+
     /// Reads a line into an L1 for an access to `pa`, which is a place if the access is a fetch; returns the cycle at
     /// which it is served.
     #[inline(always)]
-    pub(super) fn fill(
+    pub(super) fn fill<const BOARD: bool>(
         &mut self,
-        (side, dirty, global): (Side, bool, bool),
+        asked: Asked,
+        charge: Charge,
         pa: RamAddress,
-        forward: Forward,
         now: u64,
-        cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if (global && self.timing.several) || self.private_l2 {
-            return self.fill_seen((side, dirty), pa, forward, now, cause, account);
+        if !BOARD && self.told && (asked.global || self.private_l2) {
+            return self.fill_seen(asked, charge, pa, now, account);
         }
-        let kind = (side, dirty, forward);
-        self.fill_from(now, kind, pa, now, cause, account)
+        self.fill_from::<BOARD>(now, asked, charge, pa, now, account)
     }
 
     /// [`Memory::fill`] by a transaction that the other processors see, or through an L2 of the processor's own. A
     /// function of its own, because it would slow down machines with one processor.
     #[inline(never)]
-    pub(super) fn fill_seen(
+    fn fill_seen(
         &mut self,
-        (side, dirty): (Side, bool),
+        asked: Asked,
+        charge: Charge,
         pa: RamAddress,
-        forward: Forward,
         now: u64,
-        cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        if self.private_l2 {
-            let (delivery, shared) = self.request_private(pa, (dirty, true), now, cause, account);
-            let kind = (side, dirty, forward);
-            let served = self.fill_by(delivery, kind, pa, now, cause, account);
-            if shared && matches!(side, Side::Data) {
-                self.data.mark_shared(pa);
-            }
-            return served;
-        }
-        let what = if dirty { Seen::Own } else { Seen::Read };
-        let (from, shared) = self.seen(what, pa, now, cause, account);
-        let served = self.fill_from(from, (side, dirty, forward), pa, now, cause, account);
-        if shared && matches!(side, Side::Data) {
+        let (served, shared) = if self.private_l2 {
+            let kind = (asked.dirty, true);
+            let (delivery, shared) = self.request_private(pa, kind, now, asked.cause, account);
+            (
+                self.fill_by::<false>(delivery, asked, pa, now, account),
+                shared,
+            )
+        } else {
+            let what = if asked.dirty { Seen::Own } else { Seen::Read };
+            let (from, shared) = self.seen(what, pa, now, asked.cause, account);
+            (
+                self.fill_from::<false>(from, asked, charge, pa, now, account),
+                shared,
+            )
+        };
+        if shared && matches!(asked.side, Side::Data) {
             self.data.mark_shared(pa);
         }
         served
@@ -62,71 +101,96 @@ impl Memory {
 
     /// [`Memory::fill`] whose transaction is asked for at cycle `from`.
     #[inline(always)]
-    pub(super) fn fill_from(
+    fn fill_from<const BOARD: bool>(
         &mut self,
         from: u64,
-        (side, dirty, forward): (Side, bool, Forward),
+        asked: Asked,
+        charge: Charge,
         pa: RamAddress,
         now: u64,
-        cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let physical = match side {
-            Side::Instruction => self.places.physical(pa),
-            Side::Data => pa,
-        };
-        let delivery = self.request(physical, from, cause, account);
-        self.fill_by(delivery, (side, dirty, forward), pa, now, cause, account)
+        let physical = self.physical(asked.side, pa);
+        let uncore = &mut *self.uncore;
+        match uncore.read_directly::<BOARD>(physical, from, (asked.cause, charge), account) {
+            Some(delivery) => self.fill_by::<BOARD>(delivery, asked, pa, now, account),
+            None => self.fill_behind(from, asked, pa, now, account),
+        }
+    }
+
+    /// As [`Memory::fill_from`], of a line that comes by an L2 in front of the bus, or by an L3.
+    #[inline(never)]
+    fn fill_behind(
+        &mut self,
+        from: u64,
+        asked: Asked,
+        pa: RamAddress,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        let physical = self.physical(asked.side, pa);
+        let delivery = self.request(physical, from, asked.cause, account);
+        self.fill_by::<false>(delivery, asked, pa, now, account)
     }
 
     /// Gives a line that comes by `delivery` its place in an L1; returns the cycle at which the access is served.
     #[inline(always)]
-    fn fill_by(
+    fn fill_by<const BOARD: bool>(
         &mut self,
         delivery: Delivery,
-        (side, dirty, forward): (Side, bool, Forward),
+        asked: Asked,
         pa: RamAddress,
         now: u64,
-        cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let arrival = Arrival::new(pa, delivery, self.side(side).0);
-        let from = arrival.complete();
-        let kind = (side, dirty, forward);
-        let (served, wait) = self.receive(arrival, kind, pa, (now, from), cause, account);
-        if self.timing.data_blocked && matches!(side, Side::Data) {
-            self.blocked = arrival.complete();
+        let arrival = Arrival::new(pa, delivery, self.side(asked.side).0);
+        let (complete, served) = (delivery.complete(), arrival.asked(asked.forward).max(now));
+        let wait = self.receive::<BOARD>(arrival, served, asked, pa, (now, complete), account);
+        if self.timing.data_blocked && matches!(asked.side, Side::Data) {
+            self.blocked = complete;
         }
         // The line comes only when its victim has a write-back buffer to go to.
-        served + if self.timing.fills_wait { wait } else { 0 }
+        if self.timing.fills_wait {
+            served + wait
+        } else {
+            served
+        }
     }
 
-    /// Gives the line of `arrival`, which is on its way, its place in an L1; its victim is written back from cycle
-    /// `from` on. Returns the cycle at which an access to `pa` at `now`, or a store that the core does not wait for, is
-    /// served, and how long the write-back waits for a buffer.
+    /// Gives the line of `arrival`, which is on its way, its place in an L1, for an access to `pa` at `now` that is
+    /// served at `served`; the line's victim is written back from cycle `from` on. Returns how long the write-back
+    /// waits for a buffer.
     #[inline(always)]
-    pub(super) fn receive(
+    pub(super) fn receive<const BOARD: bool>(
         &mut self,
         arrival: Arrival,
-        (side, dirty, forward): (Side, bool, Forward),
+        served: u64,
+        asked: Asked,
         pa: RamAddress,
         (now, from): (u64, u64),
-        cause: Cause,
         account: &mut Account,
-    ) -> (u64, u64) {
-        let served = arrival.ready(pa, forward).max(now);
-        let next = if dirty || self.timing.loads_ahead {
+    ) -> u64 {
+        // The core does not wait for a store's line.
+        let next = if asked.dirty || (!BOARD && self.timing.loads_ahead) {
             now
         } else {
             served
         };
         let incomplete = next < arrival.complete();
-        let state = if dirty { DIRTY } else { 0 } | if incomplete { ARRIVING } else { 0 };
-        let wait = self.install(side, pa, state, from, cause, account);
+        let state = if asked.dirty { DIRTY } else { 0 } | if incomplete { ARRIVING } else { 0 };
         if incomplete {
-            self.side(side).1.add(arrival, now);
+            self.side(asked.side).1.add(arrival, now);
         }
-        (served, wait)
+        self.install::<BOARD>(asked.side, pa, state, from, asked.cause, account)
+    }
+
+    /// The physical address of a line that has its place in an L1 at `pa`.
+    #[inline(always)]
+    fn physical(&self, side: Side, pa: u32) -> RamAddress {
+        match side {
+            Side::Instruction => self.places.physical(pa),
+            Side::Data => pa,
+        }
     }
 
     /// The cycle at which a posted store at `now` to `pa` is served, whose line an L1 has just found marked.
@@ -185,14 +249,13 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> Delivery {
-        let line = self.data.geometry().line;
-        self.uncore.read_line(pa, line, now, cause, account)
+        self.uncore.read_line(pa, now, cause, account)
     }
 
     /// Enters a line into an L1, with these bits of its tag word, and writes the victim back from cycle `now` on.
     /// Returns how long the write-back waits for a buffer.
     #[inline(always)]
-    pub(super) fn install(
+    pub(super) fn install<const BOARD: bool>(
         &mut self,
         side: Side,
         pa: RamAddress,
@@ -201,15 +264,18 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let (cache, array) = match side {
-            Side::Instruction => (&mut self.instruction, Array::InstructionCache),
-            Side::Data => (&mut self.data, Array::DataCache),
+        let array = match side {
+            Side::Instruction => Array::InstructionCache,
+            Side::Data => Array::DataCache,
         };
-        if let Some(out) = cache.fill_as(pa, state) {
-            let physical = match side {
-                Side::Instruction => self.places.physical(out.pa),
-                Side::Data => out.pa,
-            };
+        let cache = self.side(side).0;
+        let out = if BOARD {
+            cache.fill_lru::<4>(pa, state)
+        } else {
+            cache.fill_as(pa, state)
+        };
+        if let Some(out) = out {
+            let physical = self.physical(side, out.pa);
             account.pollution.line_evicted(array, physical, cause);
             if out.dirty {
                 return self.write_back(out.pa, now, cause, account);
@@ -228,11 +294,10 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         account.add_as(Event::DataCacheWriteback, cause, 1);
-        let line = self.data.geometry().line;
         let done = if self.private_l2 {
             self.cast_out(pa, now, cause, account)
         } else {
-            self.uncore.write_line(pa, line, now, cause, account)
+            self.uncore.write_line(pa, now, cause, account)
         };
         self.posted_write_back(now, done)
     }

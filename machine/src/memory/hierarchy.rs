@@ -10,8 +10,9 @@ use super::RamAddress;
 use super::arrivals::Arrivals;
 use super::attribute;
 use super::broadcast::Broadcast;
-use super::cache::{ARRIVING, Cache, CacheGeometry, Had, SHARED};
+use super::cache::{Cache, CacheGeometry, Had};
 use super::coherence::Seen;
+use super::fill::Asked;
 use super::l2::L2;
 use super::places::Places;
 use super::posted::{POSTED_MAX, PostedWrites};
@@ -19,7 +20,7 @@ use super::prefetch;
 use super::touch::Touches;
 use super::uncore::{Loan, Uncore};
 use super::{Forward, TouchedLine};
-use crate::account::{Account, Array, Cause, Event};
+use crate::account::{Account, Array, Cause, Charge, Event};
 use serde::{Deserialize, Serialize};
 
 /// What the core's memory unit does, beside the shapes of the caches.
@@ -83,6 +84,10 @@ pub struct Memory {
     pub(super) timing: MemoryTiming,
     /// The L2 is the processor's own, and has to be coherent with others.
     pub(super) private_l2: bool,
+    /// Lines may come by transactions that other processors see, or through an L2 of the processor's own.
+    pub(super) told: bool,
+    /// [`Memory::is_board`].
+    pub(super) board: bool,
     pub(super) instruction_arrivals: Arrivals,
     pub(super) data_arrivals: Arrivals,
     /// The cycle from which accesses get at the D-cache again.
@@ -135,15 +140,20 @@ impl Memory {
             ));
         }
         let other = |l2: &L2| l2.cache.geometry().line != data.line;
-        if instruction.line != data.line || uncore.l2.as_ref().is_some_and(other) {
+        let burst = uncore.bus.timing().line;
+        if instruction.line != data.line
+            || burst != data.line
+            || uncore.l2.as_ref().is_some_and(other)
+        {
             return Err("all caches must have the same line size".to_string());
         }
         for cache in [&instruction, &data] {
             uncore.ram.suits(cache)?;
         }
-        Ok(Self {
+        let mut memory = Self {
             undo: None,
             private_l2: uncore.l2_is_private(timing.several),
+            told: timing.several || uncore.l2_is_private(timing.several),
             uncore: Loan::new(uncore),
             number: 0,
             instruction: Cache::new(instruction)?,
@@ -158,7 +168,10 @@ impl Memory {
             touches: Touches::default(),
             broadcast_enabled: false,
             write_through: false,
-        })
+            board: false,
+        };
+        memory.board = memory.is_board();
+        Ok(memory)
     }
 
     /// True if this state is possible for a machine with the same configuration as `fresh`. Checked before a snapshot
@@ -170,7 +183,8 @@ impl Memory {
             && self.instruction.fits(&fresh.instruction, places)
             && self.data.fits(&fresh.data, ram)
             && self.timing == fresh.timing
-            && self.private_l2 == fresh.private_l2
+            && (self.private_l2, self.told) == (fresh.private_l2, fresh.told)
+            && self.board == fresh.board
             && self.blocked < crate::config::LATEST
             && self.stores.fits()
             && self.write_backs.fits()
@@ -243,7 +257,7 @@ impl Memory {
     }
 
     /// [`Memory::fetch`] of a line that the enabled I-cache does not hold.
-    #[inline(never)]
+    #[inline(always)]
     pub fn fetch_missed(
         &mut self,
         place: u32,
@@ -251,11 +265,25 @@ impl Memory {
         now: u64,
         account: &mut Account,
     ) -> u64 {
+        if self.board {
+            self.fetch_missed_on::<true>(place, attributes, now, account)
+        } else {
+            self.fetch_missed_on::<false>(place, attributes, now, account)
+        }
+    }
+
+    #[inline(never)]
+    fn fetch_missed_on<const BOARD: bool>(
+        &mut self,
+        place: u32,
+        attributes: u8,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         let (cause, pa) = (account.cause, self.places.physical(place));
-        account.add(Event::InstructionCacheMiss, 1);
-        account
-            .pollution
-            .line_missed(&mut account.counters, Array::InstructionCache, pa, cause);
+        let charge = account.charge(cause);
+        account.add_to(Event::InstructionCacheMiss, charge, 1);
+        account.line_missed(Array::InstructionCache, pa, charge);
         if self.data.is_dirty(pa) {
             account.add(Event::InstructionCacheStale, 1);
         }
@@ -263,11 +291,14 @@ impl Memory {
         let stall = if self.instruction.locked() {
             self.read_single(pa, global, now, cause, account) - now
         } else {
-            let kind = (Side::Instruction, false, global);
-            let forward = self.timing.instruction_forward;
-            self.fill(kind, place, forward, now, cause, account) - now
+            let asked = Asked {
+                side: Side::Instruction,
+                global,
+                ..Asked::load(self.timing.instruction_forward, cause)
+            };
+            self.fill::<BOARD>(asked, charge, place, now, account) - now
         };
-        account.add(Event::MemoryStall, stall);
+        account.add_to(Event::MemoryStall, charge, stall);
         stall
     }
 
@@ -291,81 +322,6 @@ impl Memory {
         stall
     }
 
-    /// A load of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
-    /// the access and reads the data.
-    pub fn load(&mut self, pa: RamAddress, attributes: u8, now: u64, account: &mut Account) -> u64 {
-        let (cause, forward) = (account.cause, self.timing.data_forward);
-        let stall = self.load_as(pa, attributes, forward, now, cause, account);
-        account.add(Event::MemoryStall, stall);
-        stall
-    }
-
-    /// As [`Memory::load`] for a core that does not wait: returns how long the data takes, which is no stall yet.
-    pub fn load_ahead(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        now: u64,
-        account: &mut Account,
-    ) -> u64 {
-        let (cause, forward) = (account.cause, self.timing.data_forward);
-        self.load_as(pa, attributes, forward, now, cause, account)
-    }
-
-    pub(super) fn load_as(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        forward: Forward,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        let wait = self.blocked_for(now).unwrap_or_default();
-        let now = now + wait;
-        let global = attributes & attribute::COHERENT != 0;
-        if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
-            return wait + self.load_past(pa, attributes, now, cause, account);
-        }
-        let stall = match self.data.access_recent(pa, false) {
-            Some(tag) if tag & ARRIVING == 0 => 0,
-            Some(_) => self.waited(Side::Data, pa, forward, now) - now,
-            None if !self.data.access_older(pa, false) => {
-                self.read_missed(pa, global, forward, now, cause, account)
-            }
-            None if self.data.arriving(pa) => self.waited(Side::Data, pa, forward, now) - now,
-            None => 0,
-        };
-        wait + stall
-    }
-
-    /// A load that bypasses the D-cache; returns how long the data takes.
-    #[cold]
-    #[inline(never)]
-    fn load_past(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        account.add_as(Event::DataCacheInhibited, cause, 1);
-        self.purge_alias(pa, attributes, now, cause, account);
-        let global = attributes & attribute::COHERENT != 0;
-        self.read_single(pa, global, now, cause, account) - now
-    }
-
-    /// As [`Memory::load`], of memory that the enabled D-cache may hold, and that others see.
-    #[inline(always)]
-    pub fn load_cached(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if let Some(wait) = self.blocked_for(now) {
-            account.add(Event::MemoryStall, wait);
-            return wait + self.load_cached_now(pa, now + wait, account);
-        }
-        self.load_cached_now(pa, now, account)
-    }
-
     /// How long an access at `now` waits until it gets at the D-cache, which is then open. `None`: it is open.
     #[inline(always)]
     pub(super) fn blocked_for(&mut self, now: u64) -> Option<u64> {
@@ -379,218 +335,6 @@ impl Memory {
         self.blocked > now
     }
 
-    #[inline(always)]
-    fn load_cached_now(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        match self.data.access_recent(pa, false) {
-            Some(tag) if tag & ARRIVING == 0 => 0,
-            Some(_) => self.load_arriving(pa, now, account),
-            None => self.load_older(pa, now, account),
-        }
-    }
-
-    /// A load from a line that the D-cache has found still on its way; returns the stall.
-    #[inline(never)]
-    fn load_arriving(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        let stall = self.waited(Side::Data, pa, self.timing.data_forward, now) - now;
-        account.add(Event::MemoryStall, stall);
-        stall
-    }
-
-    /// [`Memory::load_cached`] where the line is not its set's most recently used one.
-    #[inline(never)]
-    fn load_older(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if !self.data.access_older(pa, false) {
-            let (cause, forward) = (account.cause, self.timing.data_forward);
-            let stall = self.read_missed(pa, true, forward, now, cause, account);
-            account.add(Event::MemoryStall, stall);
-            stall
-        } else if self.data.arriving(pa) {
-            self.load_arriving(pa, now, account)
-        } else {
-            0
-        }
-    }
-
-    /// A load that the D-cache has missed; returns how long the data takes. On a machine with one processor most of a
-    /// miss is inlined here, since a call takes the host about as long as a step of the model.
-    #[inline(never)]
-    fn read_missed(
-        &mut self,
-        pa: RamAddress,
-        global: bool,
-        forward: Forward,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        if let Some(served) = self.touched(pa, false, forward, now, account) {
-            return served - now;
-        }
-        self.data_miss(pa, cause, account);
-        if self.data.locked() {
-            return self.read_single(pa, global, now, cause, account) - now;
-        }
-        let kind = (Side::Data, false, global);
-        self.fill(kind, pa, forward, now, cause, account) - now
-    }
-
-    /// A store of up to 8 bytes within one double word at `pa`; returns the stall. The caller counts
-    /// the access and writes the data.
-    pub fn store(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        now: u64,
-        account: &mut Account,
-    ) -> u64 {
-        let stall = self.store_as(pa, attributes, now, account.cause, account);
-        if stall != 0 {
-            account.add(Event::MemoryStall, stall);
-        }
-        stall
-    }
-
-    pub(super) fn store_as(
-        &mut self,
-        pa: RamAddress,
-        attributes: u8,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        if let Some(wait) = self.blocked_for(now) {
-            return wait + self.store_as(pa, attributes, now + wait, cause, account);
-        }
-        let global = attributes & attribute::COHERENT != 0;
-        if attributes & attribute::INHIBITED != 0 || !self.data.enabled() {
-            account.add_as(Event::DataCacheInhibited, cause, 1);
-            self.purge_alias(pa, attributes, now, cause, account);
-            return self.post_single(pa, global, now, cause, account);
-        }
-        if attributes & attribute::WRITE_THROUGH != 0 || self.write_through {
-            if self.data.access(pa, false) {
-                self.push(pa, now, cause, account);
-            } else {
-                self.data_miss(pa, cause, account);
-            }
-            return self.post_single(pa, global, now, cause, account);
-        }
-        if self.timing.stores_through {
-            return self.store_to_l2(pa, now, cause, account);
-        }
-        if !self.data.access(pa, true) {
-            self.write_missed(pa, global, now, cause, account)
-        } else if self.data.shared(pa) {
-            self.write_shared(pa, now, cause, account)
-        } else if self.data.arriving(pa) {
-            self.write_arriving(pa, now)
-        } else {
-            0
-        }
-    }
-
-    /// A write-back store to a line that the D-cache has found shared; returns the stall.
-    #[inline(never)]
-    fn write_shared(
-        &mut self,
-        pa: RamAddress,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        let taken = self.upgrade(pa, now, cause, account);
-        if !self.data.arriving(pa) {
-            return taken;
-        }
-        taken + self.write_arriving(pa, now + taken)
-    }
-
-    /// A write-back store to a line that the D-cache has found still on its way; returns the stall.
-    #[inline(always)]
-    fn write_arriving(&mut self, pa: RamAddress, now: u64) -> u64 {
-        let done = self.served(Side::Data, pa, self.timing.data_forward, now);
-        if done == now {
-            return 0;
-        }
-        self.stores
-            .post(now, done, self.timing.store_queue as usize)
-    }
-
-    /// A write-back store whose [`Cache::access`] to the enabled D-cache has found nothing; returns the stall.
-    #[inline(never)]
-    fn write_missed(
-        &mut self,
-        pa: RamAddress,
-        global: bool,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        let forward = self.timing.data_forward;
-        let done = if let Some(served) = self.touched(pa, true, forward, now, account) {
-            served
-        } else {
-            self.data_miss(pa, cause, account);
-            if self.data.locked() {
-                return self.post_single(pa, global, now, cause, account);
-            }
-            let kind = (Side::Data, true, global);
-            self.fill(kind, pa, forward, now, cause, account)
-        };
-        self.stores
-            .post(now, done, self.timing.store_queue as usize)
-    }
-
-    /// As [`Memory::store`], of memory that the enabled D-cache may hold, that is written back, and that others see.
-    #[inline(always)]
-    pub fn store_cached(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if let Some(wait) = self.blocked_for(now) {
-            account.add(Event::MemoryStall, wait);
-            return wait + self.store_cached_now(pa, now + wait, account);
-        }
-        self.store_cached_now(pa, now, account)
-    }
-
-    #[inline(always)]
-    fn store_cached_now(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if self.timing.stores_through {
-            return self.store_through(pa, now, account);
-        }
-        match self.data.access_recent(pa, true) {
-            Some(tag) if tag & (ARRIVING | SHARED) == 0 => 0,
-            Some(tag) => self.store_marked(pa, tag, now, account),
-            None => self.store_older(pa, now, account),
-        }
-    }
-
-    /// A store that hits a line which is still arriving, or which is shared; `tag` says which. Returns the stall.
-    #[inline(never)]
-    fn store_marked(&mut self, pa: RamAddress, tag: u32, now: u64, account: &mut Account) -> u64 {
-        let stall = if tag & SHARED == 0 {
-            self.write_arriving(pa, now)
-        } else {
-            self.write_shared(pa, now, account.cause, account)
-        };
-        if stall != 0 {
-            account.add(Event::MemoryStall, stall);
-        }
-        stall
-    }
-
-    /// [`Memory::store_cached`] where the line is not its set's most recently used one.
-    #[inline(never)]
-    fn store_older(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if !self.data.access_older(pa, true) {
-            let stall = self.write_missed(pa, true, now, account.cause, account);
-            account.add(Event::MemoryStall, stall);
-            stall
-        } else if self.data.marked(pa) {
-            self.store_marked(pa, self.data.mru(pa), now, account)
-        } else {
-            0
-        }
-    }
-
     /// Cycles until all posted stores and transfers are done.
     #[must_use]
     pub fn drain(&self, now: u64) -> u64 {
@@ -602,22 +346,19 @@ impl Memory {
     #[inline(always)]
     pub(crate) fn expect(&self, pa: RamAddress, account: &Account) {
         prefetch::soon(self.uncore.ram.bytes().get(pa as usize));
-        prefetch::soon(account.pollution.of_line(Array::DataCache, pa));
-        prefetch::soon(account.pollution.of_line(Array::L2, pa));
+        prefetch::soon(account.pollution.of_line(pa));
         let l2 = self.uncore.l2.as_ref();
         prefetch::soon(l2.and_then(|l2| l2.cache.set_of(pa)));
     }
 
     #[inline(always)]
-    pub(super) fn data_miss(&mut self, pa: RamAddress, cause: Cause, account: &mut Account) {
-        account.add_as(Event::DataCacheMiss, cause, 1);
-        account
-            .pollution
-            .line_missed(&mut account.counters, Array::DataCache, pa, cause);
+    pub(super) fn data_miss(&mut self, pa: RamAddress, charge: Charge, account: &mut Account) {
+        account.add_to(Event::DataCacheMiss, charge, 1);
+        account.line_missed(Array::DataCache, pa, charge);
     }
 
     /// An inhibited access to a line that is cached all the same: pushed if modified, then invalid.
-    fn purge_alias(
+    pub(super) fn purge_alias(
         &mut self,
         pa: RamAddress,
         attributes: u8,
@@ -643,7 +384,6 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> Option<u64> {
-        let line = self.data.geometry().line;
         // A line is written when it is there.
         let there = self.whole(pa, now);
         if invalidate {
@@ -667,14 +407,14 @@ impl Memory {
             account.add_as(Event::L2Writeback, cause, 1);
         }
         if in_l1 || in_l2 {
-            let done = self.uncore.bus.write_line(pa, there, line, account);
+            let done = self.uncore.bus.write_line(pa, there, account);
             return Some(self.posted_write_back(now, done));
         }
         None
     }
 
     /// The cycle from which a transaction may go on: at once, or when the other processors have answered a global one.
-    fn seen_if(
+    pub(super) fn seen_if(
         &mut self,
         global: bool,
         seen: Seen,
@@ -691,7 +431,7 @@ impl Memory {
     }
 
     /// Reads a beat; returns the cycle at which the data is there.
-    fn read_single(
+    pub(super) fn read_single(
         &mut self,
         pa: RamAddress,
         global: bool,
@@ -701,20 +441,5 @@ impl Memory {
     ) -> u64 {
         let from = self.seen_if(global, Seen::Read, pa, now, cause, account);
         self.uncore.bus.read_single(pa, from, account)
-    }
-
-    /// Posts a single-beat write; returns how long the core waits.
-    fn post_single(
-        &mut self,
-        pa: RamAddress,
-        global: bool,
-        now: u64,
-        cause: Cause,
-        account: &mut Account,
-    ) -> u64 {
-        let from = self.seen_if(global, Seen::Own, pa, now, cause, account);
-        let done = self.uncore.bus.write_single(pa, from, account);
-        self.stores
-            .post(now, done, self.timing.store_queue as usize)
     }
 }

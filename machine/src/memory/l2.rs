@@ -10,10 +10,10 @@
 //! has to be coherent is in [`super::private`].
 
 use super::RamAddress;
-use super::bus::Bus;
+use super::bus::{Answer, Bus, BusTiming};
 use super::cache::{Cache, CacheGeometry, Evicted};
 use super::delivery::Delivery;
-use crate::account::{Account, Array, Cause, Event, Plain};
+use crate::account::{Account, Array, Cause, Charge, Event, Plain};
 use serde::{Deserialize, Serialize};
 
 /// Where the L2 is connected, and its latencies.
@@ -77,6 +77,10 @@ pub struct L2 {
     pub cache: Cache,
     pub(super) timing: L2Timing,
     level: Level,
+    /// How it delivers a line: after the request of the L1 that missed, or after the start of the burst beside memory.
+    pub(super) answer: Answer,
+    /// Half core cycles from that start until memory is asked; 0 for an L2 that does not stand beside memory.
+    pub(super) look_up: u64,
     /// Address of the line filled last, and the cycle when the fill ends. A read of the line waits for that cycle.
     filled: (u32, u64),
 }
@@ -102,18 +106,34 @@ impl L2 {
         matches!(self.timing, L2Timing::InLine { .. })
     }
 
-    /// Makes an empty L2 in its state after reset. A back-side L2 is off until L2CR enables it (750 UM 9.1.3); the
-    /// others are on.
+    /// Makes an empty L2 in its state after reset, for this bus. A back-side L2 is off until L2CR enables it (750 UM
+    /// 9.1.3); the others are on.
     ///
     /// # Errors
     /// When the geometry is not valid; see [`CacheGeometry::check`].
-    pub fn new(geometry: CacheGeometry, timing: L2Timing) -> Result<Self, String> {
+    pub fn new(geometry: CacheGeometry, timing: L2Timing, bus: &BusTiming) -> Result<Self, String> {
         let mut cache = Cache::new(geometry)?;
         cache.set_enabled(!matches!(timing, L2Timing::Backside { .. }));
+        let (first, next, clock) = match timing {
+            L2Timing::Backside { hit, beat, .. } | L2Timing::InLine { hit, beat, .. } => {
+                (hit, beat, 2)
+            }
+            L2Timing::LookAside { first, next, .. } => (first, next, bus.ratio_x2),
+        };
+        let look_up = match timing {
+            L2Timing::LookAside {
+                beside: Some(beside),
+                ..
+            } => beside.look_up,
+            _ => 0,
+        };
+        let times = |clocks: u32| u64::from(clocks) * u64::from(clock);
         Ok(Self {
             cache,
             timing,
             level: Level::Second,
+            answer: Answer::new(times(first), times(next), bus),
+            look_up: times(look_up),
             filled: (0, 0),
         })
     }
@@ -122,8 +142,12 @@ impl L2 {
     ///
     /// # Errors
     /// As [`L2::new`].
-    pub fn third(geometry: CacheGeometry, timing: L2Timing) -> Result<Self, String> {
-        let mut l3 = Self::new(geometry, timing)?;
+    pub fn third(
+        geometry: CacheGeometry,
+        timing: L2Timing,
+        bus: &BusTiming,
+    ) -> Result<Self, String> {
+        let mut l3 = Self::new(geometry, timing, bus)?;
         l3.cache.set_enabled(true);
         l3.level = Level::Third;
         Ok(l3)
@@ -131,20 +155,20 @@ impl L2 {
 
     /// Counts a look-up.
     #[inline(always)]
-    pub(super) fn looked_up(&self, cause: Cause, account: &mut Account) {
-        match self.level {
-            Level::Second => account.add_as(Event::L2Access, cause, 1),
+    pub(super) fn looked_up(level: Level, charge: Charge, account: &mut Account) {
+        match level {
+            Level::Second => account.add_to(Event::L2Access, charge, 1),
             Level::Third => account.add_plain(Plain::L3Access, 1),
         }
     }
 
     /// Counts a look-up that found nothing.
     #[inline(always)]
-    pub(super) fn missed(&self, pa: RamAddress, cause: Cause, account: &mut Account) {
-        match self.level {
+    pub(super) fn missed(level: Level, pa: RamAddress, charge: Charge, account: &mut Account) {
+        match level {
             Level::Second => {
-                account.add_as(Event::L2Miss, cause, 1);
-                (account.pollution).line_missed(&mut account.counters, Array::L2, pa, cause);
+                account.add_to(Event::L2Miss, charge, 1);
+                account.line_missed(Array::L2, pa, charge);
             }
             Level::Third => account.add_plain(Plain::L3Miss, 1),
         }
@@ -164,6 +188,7 @@ impl L2 {
     pub(crate) fn fits(&self, fresh: &Self, ram: usize) -> bool {
         self.timing == fresh.timing
             && self.level == fresh.level
+            && (self.answer, self.look_up) == (fresh.answer, fresh.look_up)
             && self.cache.fits(&fresh.cache, ram)
             && self.filled.1 < crate::config::LATEST
     }
@@ -174,8 +199,19 @@ impl L2 {
         self.cache.set_enabled(!self.is_back_side());
     }
 
-    /// Reads a line for an L1 that missed at cycle `now`.
+    /// True if it stands beside memory, with a controller that takes time.
     #[inline(always)]
+    pub(super) fn stands_beside(&self) -> bool {
+        matches!(
+            self.timing,
+            L2Timing::LookAside {
+                beside: Some(_),
+                ..
+            }
+        )
+    }
+
+    /// Reads a line for an L1 that missed at cycle `now`.
     pub fn read_line(
         &mut self,
         pa: RamAddress,
@@ -184,27 +220,10 @@ impl L2 {
         cause: Cause,
         account: &mut Account,
     ) -> Delivery {
-        if let L2Timing::LookAside {
-            first,
-            next,
-            beside: Some(beside),
-        } = self.timing
-        {
-            return self.read_beside((first, next, beside), pa, now, bus, cause, account);
+        if self.stands_beside() {
+            let charged = (cause, account.charge(cause));
+            return self.read_beside::<false>(self.level, pa, now, bus, charged, account);
         }
-        self.read_in_front(pa, now, bus, cause, account)
-    }
-
-    /// As [`L2::read_line`], of one that does not stand beside memory, or whose controller takes no time.
-    #[inline(never)]
-    fn read_in_front(
-        &mut self,
-        pa: RamAddress,
-        now: u64,
-        bus: &mut Bus,
-        cause: Cause,
-        account: &mut Account,
-    ) -> Delivery {
         if let Some(delivery) = self.hit(pa, now, bus, cause, account) {
             return delivery;
         }
@@ -231,26 +250,27 @@ impl L2 {
         cause: Cause,
         account: &mut Account,
     ) -> Option<Delivery> {
-        let line = self.cache.geometry().line;
-        self.looked_up(cause, account);
-        if self.cache.access(pa, false) {
-            return Some(match self.timing {
-                L2Timing::Backside { hit, beat, .. } | L2Timing::InLine { hit, beat, .. } => {
-                    let (filled, at) = self.filled;
-                    let now = if filled == self.cache.line_address(pa) {
-                        now.max(at)
-                    } else {
-                        now
-                    };
-                    Delivery::new(now + u64::from(hit), beat, line, bus.timing().beat)
-                }
-                L2Timing::LookAside { first, next, .. } => {
-                    bus.read_burst(now, line, first, next, account)
-                }
-            });
+        let charge = account.charge(cause);
+        Self::looked_up(self.level, charge, account);
+        if !self.cache.access(pa, false) {
+            Self::missed(self.level, pa, charge, account);
+            return None;
         }
-        self.missed(pa, cause, account);
-        None
+        if let L2Timing::LookAside { .. } = self.timing {
+            return Some(bus.read_burst(now, &self.answer, account));
+        }
+        let (filled, at) = self.filled;
+        let now = if filled == self.cache.line_address(pa) {
+            now.max(at)
+        } else {
+            now
+        };
+        let first = 2 * now + self.answer.first;
+        Some(Delivery {
+            first,
+            complete: (first + self.answer.span) / 2,
+            beats: self.answer.beats,
+        })
     }
 
     /// Reads a line that is not there from memory; it has no place here yet.
@@ -262,7 +282,7 @@ impl L2 {
         bus: &mut Bus,
         account: &mut Account,
     ) -> Delivery {
-        let delivery = bus.read_line(pa, request, self.cache.geometry().line, account);
+        let delivery = bus.read_line(pa, request, account);
         self.filled = (self.cache.line_address(pa), delivery.complete());
         delivery
     }
@@ -305,7 +325,7 @@ impl L2 {
         match self.place(pa, dirty, cause, account) {
             Some(out) if out.dirty => {
                 self.wrote_out(cause, account);
-                bus.write_line(out.pa, now, self.cache.geometry().line, account)
+                bus.write_line(out.pa, now, account)
             }
             _ => now,
         }
@@ -321,10 +341,16 @@ impl L2 {
         account: &mut Account,
     ) -> Option<Evicted> {
         let out = self.cache.fill(pa, dirty)?;
-        if self.level == Level::Second {
-            account.pollution.line_evicted(Array::L2, out.pa, cause);
-        }
+        Self::evicted(self.level, out.pa, cause, account);
         Some(out)
+    }
+
+    /// Notes that a line has left it.
+    #[inline(always)]
+    pub(super) fn evicted(level: Level, pa: RamAddress, cause: Cause, account: &mut Account) {
+        if level == Level::Second {
+            account.pollution.line_evicted(Array::L2, pa, cause);
+        }
     }
 }
 

@@ -96,7 +96,7 @@ pub const LINE_MODES: usize = 4;
 #[repr(C)]
 struct Tables {
     modes: [[LineShortcut; PAGE / PIECE]; LINE_MODES + 1],
-    /// The modes in which the line that begins in this piece may have shortcuts, a bit for each.
+    /// The modes in which lines of the set whose first line begins in this piece may have shortcuts, a bit for each.
     made: [u8; PAGE / PIECE],
 }
 
@@ -108,6 +108,8 @@ pub struct LineShortcuts {
     line: usize,
     /// Bytes of a way, or 4096 if it is larger: so far apart are the offsets of the lines of a set.
     span: usize,
+    /// A mask for the number of the first piece of a set's first line.
+    sets: usize,
     /// Shortcuts were to be dropped, and there are none here ([`LineShortcuts::catch_up`]).
     missed: Cell<bool>,
 }
@@ -127,6 +129,7 @@ impl Default for LineShortcuts {
             tables: ptr::null_mut(),
             line: PIECE,
             span: PAGE,
+            sets: PAGE / PIECE - 1,
             missed: Cell::new(false),
         }
     }
@@ -159,6 +162,7 @@ impl LineShortcuts {
             }
         }
         (self.line, self.span) = (line as usize, PAGE.min(way as usize));
+        self.sets = ((self.span - 1) & !(self.line - 1)) / PIECE;
         for mode in 0..=LINE_MODES {
             for piece in 0..PAGE / PIECE {
                 // SAFETY: `tables` has so many modes and pieces.
@@ -213,8 +217,9 @@ impl LineShortcuts {
             // SAFETY: `tables` is allocated; the line lies in a page.
             unsafe { (*self.tables).modes[mode][first + n] = shortcut };
         }
+        let set = first & self.sets;
         // SAFETY: as above.
-        unsafe { (*self.tables).made[first] |= 1 << mode };
+        unsafe { (*self.tables).made[set] |= 1 << mode };
     }
 
     /// Drops the shortcuts of the lines of the set of `pa`.
@@ -223,16 +228,24 @@ impl LineShortcuts {
         if self.tables.is_null() {
             return;
         }
-        let mut offset = pa as usize & (self.span - 1) & !(self.line - 1);
-        loop {
-            // SAFETY: `tables` is allocated and has every piece of a page, and a span is a page at most.
-            if unsafe { (*self.tables).made[offset / PIECE] } != 0 {
-                self.drop_line(offset);
+        let first = (pa as usize / PIECE) & self.sets;
+        // SAFETY: `tables` is allocated and has every piece of a page.
+        let made = unsafe { (*self.tables).made[first % (PAGE / PIECE)] };
+        if made != 0 {
+            self.drop_lines(first);
+        }
+    }
+
+    /// As [`LineShortcuts::drop_set`], of the set whose first line is in this piece. There are tables.
+    #[inline(never)]
+    fn drop_lines(&self, first: usize) {
+        // SAFETY: `tables` is allocated and has every piece of a page.
+        let mut made = unsafe { std::mem::take(&mut (*self.tables).made[first]) };
+        while made != 0 {
+            for first in (first..PAGE / PIECE).step_by(self.span / PIECE) {
+                self.drop_pieces(made.trailing_zeros() as usize, first, self.line / PIECE);
             }
-            offset += self.span;
-            if offset >= PAGE {
-                return;
-            }
+            made &= made - 1;
         }
     }
 
@@ -241,17 +254,6 @@ impl LineShortcuts {
     pub fn catch_up(&self, absent: &LineShortcuts) {
         if absent.missed.replace(false) {
             self.drop_all();
-        }
-    }
-
-    #[inline(never)]
-    fn drop_line(&self, offset: usize) {
-        let first = offset / PIECE;
-        // SAFETY: `tables` is allocated; the line lies in a page.
-        let mut made = unsafe { std::mem::take(&mut (*self.tables).made[first]) };
-        while made != 0 {
-            self.drop_pieces(made.trailing_zeros() as usize, first, self.line / PIECE);
-            made &= made - 1;
         }
     }
 

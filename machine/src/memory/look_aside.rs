@@ -10,8 +10,8 @@
 use super::RamAddress;
 use super::bus::Bus;
 use super::delivery::Delivery;
-use super::l2::{Beside, L2, L2Timing};
-use crate::account::{Account, Cause};
+use super::l2::{Beside, L2, L2Timing, Level};
+use crate::account::{Account, Cause, Charge};
 
 /// Clocks of the address, which are counted in the time to the first beat of a hit. A line that goes out of the L2 does
 /// not need them again.
@@ -21,41 +21,43 @@ const ADDRESSED: u32 = 1;
 type Pace = (u32, u32, Beside);
 
 impl L2 {
-    /// Reads a line for an L1 that missed at cycle `now`.
+    /// Reads a line for an L1 that missed at cycle `now`. `level` is this cache's own, which the caller knows.
     #[inline(always)]
-    pub(super) fn read_beside(
+    pub(super) fn read_beside<const BOARD: bool>(
         &mut self,
-        (first, next, beside): Pace,
+        level: Level,
         pa: RamAddress,
         now: u64,
         bus: &mut Bus,
-        cause: Cause,
+        (cause, charge): (Cause, Charge),
         account: &mut Account,
     ) -> Delivery {
-        let line = self.cache.geometry().line;
         let start = bus.begin(now, account);
-        self.looked_up(cause, account);
-        if self.cache.access(pa, false) {
-            return bus.read_beside(start, (first, next), line, account);
+        Self::looked_up(level, charge, account);
+        let found = if BOARD {
+            self.cache.access_or_fill_only(pa)
+        } else {
+            self.cache.access_or_fill(pa)
+        };
+        match found {
+            Ok(()) => return bus.read_beside::<BOARD>(start, &self.answer, account),
+            Err(out) => {
+                Self::missed(level, pa, charge, account);
+                if let Some(out) = out {
+                    Self::evicted(level, out.pa, cause, account);
+                    if out.dirty {
+                        self.write_out(out.pa, start, bus, cause, account);
+                    }
+                }
+            }
         }
-        self.missed(pa, cause, account);
-        self.make_place(
-            (first, next, beside),
-            (pa, false),
-            start,
-            bus,
-            cause,
-            account,
-        );
-        let asked = bus.after(start, beside.look_up);
-        bus.read_memory(start, asked, pa, line, account)
+        bus.read_memory::<BOARD>(start, start + self.look_up, pa, account)
     }
 
     /// Gives the line of `pa` a place; a modified line that had it goes out over the data bus.
     #[inline(always)]
     fn make_place(
         &mut self,
-        (first, next, beside): Pace,
         (pa, dirty): (u32, bool),
         start: u64,
         bus: &mut Bus,
@@ -65,7 +67,7 @@ impl L2 {
         if let Some(out) = self.place(pa, dirty, cause, account)
             && out.dirty
         {
-            self.write_out(out.pa, (first, next, beside), start, bus, cause, account);
+            self.write_out(out.pa, start, bus, cause, account);
         }
     }
 
@@ -74,15 +76,21 @@ impl L2 {
     fn write_out(
         &mut self,
         pa: RamAddress,
-        (first, next, beside): Pace,
         start: u64,
         bus: &mut Bus,
         cause: Cause,
         account: &mut Account,
     ) {
         self.wrote_out(cause, account);
-        let clocks = beside.look_up + first.saturating_sub(ADDRESSED);
-        bus.cast_out(pa, start, (clocks, next), self.cache.geometry().line);
+        if let L2Timing::LookAside {
+            first,
+            next,
+            beside: Some(beside),
+        } = self.timing
+        {
+            let clocks = beside.look_up + first.saturating_sub(ADDRESSED);
+            bus.cast_out(pa, start, (clocks, next));
+        }
     }
 
     /// Writes a modified line that an L1 evicted at `now`; returns the cycle when it has been taken.
@@ -95,22 +103,14 @@ impl L2 {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let line = self.cache.geometry().line;
-        let start = bus.begin(now, account);
+        let (start, line) = (bus.begin(now, account), bus.burst());
         let dirty = !beside.through;
         let mut kept = self.cache.access(pa, dirty);
         if !kept && beside.allocates_writes {
-            self.make_place(
-                (first, next, beside),
-                (pa, dirty),
-                start,
-                bus,
-                cause,
-                account,
-            );
+            self.make_place((pa, dirty), start, bus, cause, account);
             kept = true;
         }
-        let asked = bus.after(start, beside.look_up);
+        let asked = start + self.look_up;
         if !kept {
             return bus.write_memory(start, asked, pa, line, account);
         }
@@ -141,7 +141,7 @@ impl L2 {
             return bus.write_single(pa, now, account);
         };
         let start = bus.begin(now, account);
-        let asked = bus.after(start, beside.look_up);
+        let asked = start + self.look_up;
         if !self.cache.access(pa, !beside.through) {
             return bus.write_memory(start, asked, pa, 1, account);
         }

@@ -97,7 +97,7 @@ impl Parts {
 
     /// The oldest write that waits goes to the parts. `data` is the edge of the last beat on the data bus, which the
     /// parts share unless they overlap. Returns the edge of its last beat.
-    #[inline(always)]
+    #[inline(never)]
     fn write_oldest(&mut self, data: u64) -> Option<u64> {
         // As a rule one waits, and needs no move of others.
         let posted = match self.waiting.len() {
@@ -106,7 +106,9 @@ impl Parts {
         };
         let start = self.start(&posted, data);
         let delay = u64::from(self.timing.write_delay) * u64::from(self.ratio);
-        self.dram.access(posted.pa, start + delay, 0, posted.beats);
+        let beats = (posted.beats, self.dram.span(posted.beats));
+        self.dram
+            .access::<false>(posted.pa, (start + delay, 0), beats);
         let last = self.dram.busy();
         self.written[usize::from(posted.copy_back)] = last;
         Some(last)

@@ -48,6 +48,7 @@ impl Memory {
 
     /// Reads a line for an L1 that missed at `now`, for a store if `own`. The others need not see it if none of them
     /// has it. Returns when it comes, and whether it is shared.
+    #[inline(always)]
     pub(super) fn request_private(
         &mut self,
         pa: RamAddress,
@@ -56,7 +57,7 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> (Delivery, bool) {
-        let shared = self.second(pa) == Had::Shared;
+        let shared = self.timing.several && self.second(pa) == Had::Shared;
         let mut at = now;
         if shared && own {
             at = self.kill(pa, now + self.look_up(), cause, account);
@@ -74,10 +75,9 @@ impl Memory {
         } else {
             (request, false)
         };
-        let line = self.data.geometry().line;
         let Uncore { l2, bus, .. } = &mut *self.uncore;
         let Some(l2) = l2.as_mut().filter(|l2| l2.cache.enabled()) else {
-            return (bus.read_line(pa, from, line, account), kept);
+            return (bus.read_line(pa, from, account), kept);
         };
         let delivery = l2.fetch(pa, from, bus, account);
         let out = l2.place(pa, false, cause, account);
@@ -120,8 +120,7 @@ impl Memory {
             return now;
         }
         account.add_as(Event::L2Writeback, cause, 1);
-        let line = self.data.geometry().line;
-        self.uncore.bus.write_line(out.pa, now, line, account)
+        self.uncore.bus.write_line(out.pa, now, account)
     }
 
     /// The D-cache writes a modified line to the L2; returns the cycle when it is written.
@@ -132,10 +131,9 @@ impl Memory {
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
-        let line = self.data.geometry().line;
         let Uncore { l2, bus, .. } = &mut *self.uncore;
         let Some(l2) = l2.as_mut().filter(|l2| l2.cache.enabled()) else {
-            return bus.write_line(pa, now, line, account);
+            return bus.write_line(pa, now, account);
         };
         if l2.cache.access(pa, true) {
             l2.cache.mark_own(pa);
@@ -164,7 +162,7 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         if !self.data.access(pa, false) {
-            self.data_miss(pa, cause, account);
+            self.data_miss(pa, account.charge(cause), account);
         }
         let held = self.second(pa) != Had::Not;
         let (delivery, _) = self.request_private(pa, (true, true), now, cause, account);

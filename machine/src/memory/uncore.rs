@@ -5,9 +5,9 @@ use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
 
-use super::l2::{L2, l2cr};
+use super::l2::{L2, Level, l2cr};
 use super::{Bus, BusTiming, CacheGeometry, Delivery, L2Timing, Memory, Notice, Peer, Ram};
-use crate::account::{Account, Cause};
+use crate::account::{Account, Cause, Charge};
 use crate::board::{Board, BoardState, BusError, Effect, Instant};
 
 /// Everything behind the processors.
@@ -58,10 +58,11 @@ impl Uncore {
             ram.suits(shape)?;
         }
         let [l2, l3] = levels;
-        let l2 = l2.map(|(shape, timing)| L2::new(shape, timing));
+        let l2 = l2.map(|(shape, timing)| L2::new(shape, timing, &bus));
+        let l3 = l3.map(|(shape, timing)| L2::third(shape, timing, &bus));
         let mut bus = Bus::new(bus);
-        if let Some((shape, timing)) = l3 {
-            bus.stand_before_memory(L2::third(shape, timing)?);
+        if let Some(l3) = l3.transpose()? {
+            bus.stand_before_memory(l3);
         }
         Ok(Self {
             ram,
@@ -147,35 +148,51 @@ impl Uncore {
         }
     }
 
-    /// Reads a line of `bytes` for an L1 that missed at cycle `now`.
+    /// Reads a line for an L1 that missed at cycle `now`.
     #[inline(always)]
     pub(super) fn read_line(
         &mut self,
         pa: RamAddress,
-        bytes: u32,
         now: u64,
         cause: Cause,
         account: &mut Account,
     ) -> Delivery {
         match &mut self.l2 {
             Some(l2) if l2.cache.enabled() => l2.read_line(pa, now, &mut self.bus, cause, account),
-            _ => self.bus.read_line(pa, now, bytes, account),
+            _ => self.bus.read_line(pa, now, account),
         }
     }
 
-    /// Writes a modified line of `bytes` that an L1 evicted at `now`; returns the cycle when it is written.
+    /// As [`Uncore::read_line`], unless the line comes by an L2 in front of the bus, or by an L3. Then this does
+    /// nothing.
+    #[inline(always)]
+    pub(super) fn read_directly<const BOARD: bool>(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        charged: (Cause, Charge),
+        account: &mut Account,
+    ) -> Option<Delivery> {
+        let bus = &mut self.bus;
+        match &mut self.l2 {
+            Some(l2) if BOARD || l2.cache.enabled() => (BOARD || l2.stands_beside())
+                .then(|| l2.read_beside::<BOARD>(Level::Second, pa, now, bus, charged, account)),
+            _ => (bus.third().is_none()).then(|| bus.read_line(pa, now, account)),
+        }
+    }
+
+    /// Writes a modified line that an L1 evicted at `now`; returns the cycle when it is written.
     #[inline(always)]
     pub(super) fn write_line(
         &mut self,
         pa: RamAddress,
-        bytes: u32,
         now: u64,
         cause: Cause,
         account: &mut Account,
     ) -> u64 {
         match &mut self.l2 {
             Some(l2) if l2.cache.enabled() => l2.write_line(pa, now, &mut self.bus, cause, account),
-            _ => self.bus.write_line(pa, now, bytes, account),
+            _ => self.bus.write_line(pa, now, account),
         }
     }
 

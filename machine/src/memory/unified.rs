@@ -4,6 +4,7 @@
 use super::Forward;
 use super::RamAddress;
 use super::attribute;
+use super::fill::Asked;
 use super::hierarchy::{Memory, Side};
 use crate::account::{Account, Array, Event};
 
@@ -22,11 +23,14 @@ impl Memory {
             account.add(Event::InstructionCacheInhibited, 1);
             self.uncore.bus.read_single(pa, now, account) - now
         } else if !self.data.access(pa, false) {
-            let cause = account.cause;
-            account.add(Event::InstructionCacheMiss, 1);
-            (account.pollution).line_missed(&mut account.counters, Array::DataCache, pa, cause);
-            let kind = (Side::Data, false, true);
-            self.fill(kind, pa, forward, now, cause, account) - now
+            let charge = account.charge(account.cause);
+            account.add_to(Event::InstructionCacheMiss, charge, 1);
+            account.line_missed(Array::DataCache, pa, charge);
+            let asked = Asked {
+                global: true,
+                ..Asked::load(forward, account.cause)
+            };
+            self.fill::<false>(asked, charge, pa, now, account) - now
         } else if self.data.arriving(pa) {
             self.waited(Side::Data, pa, forward, now) - now
         } else {
@@ -55,7 +59,7 @@ impl Memory {
     #[inline(never)]
     pub(crate) fn store_unified(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
         if !self.data.access(pa, false) {
-            self.data_miss(pa, account.cause, account);
+            self.data_miss(pa, account.charge(account.cause), account);
         }
         let done = self.uncore.write_single(pa, now, account);
         let stall = (self.stores).post(now, done, self.timing.store_queue as usize);

@@ -1,5 +1,6 @@
 //! What a walk of page tables reads and writes: accesses through the D-cache, which are charged to walks.
 
+use super::fill::Asked;
 use super::{Forward, Memory, RamAddress, attribute};
 use crate::account::tlb_events::Step;
 use crate::account::{Account, Cause, Event};
@@ -16,7 +17,8 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         account.add_as(Event::DataCacheAccess, Cause::WALK, 1);
-        self.load_as(pa, attributes, forward, now, Cause::WALK, account)
+        let asked = Asked::load(forward, Cause::WALK);
+        self.load_as(pa, asked, now, account, attributes)
     }
 
     /// A walker's write of a PTE's byte; returns the stall.

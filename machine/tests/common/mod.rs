@@ -57,6 +57,7 @@ pub fn bus() -> BusTiming {
         }),
         address_only: 3,
         beat: 8,
+        line: 32,
     }
 }
 

@@ -168,12 +168,12 @@ proptest! {
             let ends = begins + clocks;
             match kind {
                 0 => {
-                    let got = mine.read_line(0, now, 32, &mut account);
+                    let got = mine.read_line(0, now, &mut account);
                     let beats = [0, 1, 2, 3].map(|n| got.beat(n));
                     prop_assert_eq!(beats, [0, 3, 6, 9].map(|n| at(begins + 6 + n + back)));
                     prop_assert_eq!((got.critical(), got.complete()), (beats[0], beats[3]));
                 }
-                1 => prop_assert_eq!(mine.write_line(0, now, 32, &mut account), at(ends)),
+                1 => prop_assert_eq!(mine.write_line(0, now, &mut account), at(ends)),
                 2 => prop_assert_eq!(mine.read_single(0, now, &mut account), at(ends + back)),
                 _ => prop_assert_eq!(mine.address_only(now, &mut account), at(ends)),
             }

@@ -49,6 +49,7 @@ impl Cpu for Toy {
             memory: MemoryPace::Constant(pattern),
             address_only: 2,
             beat: 8,
+            line: LINE as u32,
         };
         let ram = Ram::in_pieces(&[(RAM, 2 << 20), (MORE, 1 << 20)])?;
         let board = Board::bare(CONTROL, config.clock, console);

@@ -127,6 +127,10 @@ impl Model {
     }
 }
 
+fn access(dram: &mut Dram, pa: RamAddress, from: u64, beats: u32) -> (u64, u64) {
+    dram.access::<false>(pa, (from, 0), (beats, dram.span(beats)))
+}
+
 fn timing() -> impl Strategy<Value = DramTiming> {
     (
         (1u32..9, 1u32..6, 1u32..6, 0u32..6, 0u32..14),
@@ -173,7 +177,7 @@ proptest! {
                 clock += 1000;
             }
             let beats = 1 << beats;
-            let (first, last) = dram.access(pa, edge(clock), 0, beats);
+            let (first, last) = access(&mut dram, pa, edge(clock), beats);
             prop_assert_eq!(first, edge(model.access(pa, clock, beats)));
             prop_assert_eq!(last, edge(model.last));
             prop_assert_eq!(dram.busy(), edge(model.last));
@@ -199,13 +203,13 @@ fn bursts_of_70_ns_parts() {
         refresh_length: 9,
     };
     let mut dram = Dram::new(timing, 2);
-    assert_eq!(dram.access(0, 0, 0, 4).0, 2 * 5);
+    assert_eq!(access(&mut dram, 0, 0, 4).0, 2 * 5);
     assert_eq!(dram.busy(), 2 * 14);
-    assert_eq!(dram.access(32, 2 * 20, 0, 4).0, 2 * 22);
+    assert_eq!(access(&mut dram, 32, 2 * 20, 4).0, 2 * 22);
     // A column right behind it comes when the parts can have the next one, not when its own address could be there.
-    assert_eq!(dram.access(64, 2 * 31, 0, 4).0, 2 * (31 + 3));
-    assert_eq!(dram.access(8192, 2 * 44, 0, 4).0, 2 * (44 + 4 + 5));
-    assert_eq!(dram.access(4096, 2 * 70, 0, 4).0, 2 * (70 + 5));
+    assert_eq!(access(&mut dram, 64, 2 * 31, 4).0, 2 * (31 + 3));
+    assert_eq!(access(&mut dram, 8192, 2 * 44, 4).0, 2 * (44 + 4 + 5));
+    assert_eq!(access(&mut dram, 4096, 2 * 70, 4).0, 2 * (70 + 5));
     // The refresh of clock 1040 holds all banks for 9 clocks. Their rows were closed in time for it.
-    assert_eq!(dram.access(4096, 2 * 1042, 0, 4).0, 2 * (1040 + 9 + 5));
+    assert_eq!(access(&mut dram, 4096, 2 * 1042, 4).0, 2 * (1040 + 9 + 5));
 }

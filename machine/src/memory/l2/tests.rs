@@ -126,10 +126,10 @@ proptest! {
         if let crate::memory::MemoryPace::Parts(parts) = &mut pace.memory {
             parts.copy_back = copy_back;
         }
-        let mut l2 = L2::new(shape(16, 1 << ways), place(second, beside)).expect("a shape");
+        let mut l2 = L2::new(shape(16, 1 << ways), place(second, beside), &pace).expect("a shape");
         l2.cache.set_enabled(true);
         let mut bus = Bus::new(pace);
-        let l3 = L2::third(shape(32, 1 << third_ways), place(third, beside)).expect("a shape");
+        let l3 = L2::third(shape(32, 1 << third_ways), place(third, beside), &pace).expect("a shape");
         bus.stand_before_memory(l3);
         let fresh = bus.clone();
         let (keeps, alone) = ((false, true), (through, allocates_writes));
@@ -177,9 +177,11 @@ fn the_first_level_that_has_a_line_answers() {
         through: false,
         allocates_writes: true,
     };
-    let mut l2 = L2::new(shape(16, 1), place(1, beside)).expect("a shape");
+    let mut l2 = L2::new(shape(16, 1), place(1, beside), &timing(0, false)).expect("a shape");
     let (mut bus, mut account) = (Bus::new(timing(0, false)), account());
-    bus.stand_before_memory(L2::third(shape(32, 1), place(2, beside)).expect("a shape"));
+    bus.stand_before_memory(
+        L2::third(shape(32, 1), place(2, beside), &timing(0, false)).expect("a shape"),
+    );
     let mut first_beat = |line: u32, now: u64| {
         let came = l2.read_line(32 * line, now, &mut bus, Cause::USER, &mut account);
         came.critical() - now

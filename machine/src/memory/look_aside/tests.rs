@@ -20,7 +20,7 @@ fn l2(size: u32, ways: u32, beside: Beside) -> L2 {
         next: 2,
         beside: Some(beside),
     };
-    L2::new(shape, timing).expect("a valid shape")
+    L2::new(shape, timing, &self::timing(0, false)).expect("a valid shape")
 }
 
 const BACK: Beside = Beside {

@@ -36,6 +36,7 @@ pub fn timing(write_buffer: u32, overlap: bool) -> BusTiming {
         }),
         address_only: 3,
         beat: 8,
+        line: 32,
     }
 }
 
@@ -51,10 +52,10 @@ fn a_read_waits_for_precharge() {
     }
     let (mut bus, mut account) = (Bus::new(pace), account());
     // Asked at 10: address at 11, row strobe at 14, beats at 19, 22, 25, 28.
-    let line = bus.read_line(0, 10, 32, &mut account);
+    let line = bus.read_line(0, 10, &mut account);
     assert_eq!([0, 1, 2, 3].map(|n| line.beat(n)), [19, 22, 25, 28]);
     // Asked at once: address at 29; the row strobe could come at 32, and comes with the end of precharge at 36.
-    assert_eq!(bus.read_line(4096, 28, 32, &mut account).complete(), 50);
+    assert_eq!(bus.read_line(4096, 28, &mut account).complete(), 50);
     // What needs no memory does not wait for precharge, which ends at 58.
     assert_eq!(bus.address_only(48, &mut account), 54);
 }
@@ -63,24 +64,24 @@ fn a_read_waits_for_precharge() {
 fn a_write_takes_what_the_parts_take() {
     let (mut bus, mut account) = (Bus::new(timing(0, false)), account());
     // Address at 11, row strobe at 13, the last beat at 13 + 5 + 9.
-    assert_eq!(bus.write_line(0, 10, 32, &mut account), 27);
+    assert_eq!(bus.write_line(0, 10, &mut account), 27);
     // The next read: address at 29, strobe at 32, after precharge at 31.
-    assert_eq!(bus.read_line(0, 28, 32, &mut account).critical(), 37);
+    assert_eq!(bus.read_line(0, 28, &mut account).critical(), 37);
 }
 
 #[test]
 fn a_posted_write_is_written_when_the_parts_are_free() {
     let (mut bus, mut account) = (Bus::new(timing(1, true)), account());
     // Address at 11, beats at 13 to 16.
-    assert_eq!(bus.write_line(0, 10, 32, &mut account), 16);
+    assert_eq!(bus.write_line(0, 10, &mut account), 16);
     // A read whose address comes at 18 finds the write under way since 16, with its last beat at 16 + 2 + 5 + 9 and
     // precharge until 36.
-    let line = bus.read_line(4096, 17, 32, &mut account);
+    let line = bus.read_line(4096, 17, &mut account);
     assert_eq!(line.critical(), 36 + 5);
     // The second of two writes waits until the first one's place is free.
     let (mut bus, mut account) = (Bus::new(timing(1, true)), self::account());
-    assert_eq!(bus.write_line(0, 10, 32, &mut account), 16);
-    assert_eq!(bus.write_line(64, 16, 32, &mut account), 32 + 3);
+    assert_eq!(bus.write_line(0, 10, &mut account), 16);
+    assert_eq!(bus.write_line(64, 16, &mut account), 32 + 3);
 }
 
 #[test]
@@ -88,10 +89,10 @@ fn a_read_of_a_posted_line_comes_after_its_write() {
     let mut pace = timing(4, true);
     pace.depth = 2;
     let (mut bus, mut account) = (Bus::new(pace), account());
-    let first = bus.read_line(0, 0, 32, &mut account).complete();
-    let written = bus.write_line(8192, 1, 32, &mut account);
+    let first = bus.read_line(0, 0, &mut account).complete();
+    let written = bus.write_line(8192, 1, &mut account);
     assert!(written > first);
-    let other = bus.read_line(8192, 2, 32, &mut account).critical();
+    let other = bus.read_line(8192, 2, &mut account).critical();
     // The write's last beat comes 16 clocks after it was taken, and precharge 4 later.
     assert!(other >= written + 16 + 4);
 }
@@ -115,7 +116,9 @@ fn addresses_run_ahead_of_data() {
 
 impl Bus {
     fn read_beside_for_test(&mut self, now: u64, account: &mut Account) -> (u64, u64) {
-        let line = self.read_burst(now, 32, 2, 1, account);
+        let clock = u64::from(self.timing().ratio_x2);
+        let answer = super::super::bus::Answer::new(2 * clock, clock, self.timing());
+        let line = self.read_burst(now, &answer, account);
         (line.critical(), line.complete())
     }
 }
