@@ -1,9 +1,9 @@
 //! Whether it pays to run compiled code.
 
 /// Does compiled code pay? To call the interpreter's functions from it takes longer than to run a few instructions by
-/// the interpreter.
+/// the interpreter. The cost of calls is compared with the instructions when it reaches `MOST`.
 #[derive(Debug, Default)]
-pub struct Pays {
+pub struct Pays<const MOST: u64> {
     /// What calls have cost since it was last compared with the instructions: for each call as many instructions as
     /// have to be compiled code that it pays.
     pub cost: u64,
@@ -13,10 +13,7 @@ pub struct Pays {
     pause: u64,
 }
 
-impl Pays {
-    /// The cost after which it is compared.
-    const COST: u64 = 1 << 16;
-
+impl<const MOST: u64> Pays<MOST> {
     /// Instructions until compiled code is tried again.
     const PAUSE: u64 = 1 << 24;
 
@@ -29,7 +26,7 @@ impl Pays {
     /// False if compiled code does not pay now, after so many instructions.
     #[inline(always)]
     pub fn now(&mut self, instructions: u64) -> bool {
-        if self.cost >= Self::COST {
+        if self.cost >= MOST {
             self.compare(instructions);
         }
         instructions >= self.pause

@@ -36,7 +36,7 @@ impl Shared {
 const ALONE: u64 = 8;
 
 /// The same of a call that looks for the code that follows.
-const ELSEWHERE: u64 = 12;
+pub const ELSEWHERE: u64 = 12;
 
 /// Bits of each of the lower two counts.
 const BITS: u32 = 20;

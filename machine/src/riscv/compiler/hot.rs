@@ -48,7 +48,7 @@ pub struct Compiler {
     /// See [`SHORT`].
     short: u64,
     code: Option<Box<Code>>,
-    pub(super) pays: Pays,
+    pub(super) pays: Pays<{ LEAST << 12 }>,
     /// Why there cannot be any.
     refused: Option<String>,
     /// The state of the pipeline as of which the registers' times are entered, while compiled code runs.

@@ -40,7 +40,7 @@ pub struct Compiler {
     /// Compiled blocks at most.
     pub(super) most: usize,
     pub(super) code: Option<Box<Code>>,
-    pub(super) pays: Pays,
+    pub(super) pays: Pays<{ LEAST << 12 }>,
     /// Why there cannot be any.
     pub(super) refused: Option<String>,
     /// How often the block at an address was compiled.
