@@ -48,7 +48,7 @@ pub struct Processor {
     pub memory: Memory,
     /// The counters, as of the last call of [`Processor::settle`].
     pub account: Account,
-    pub(super) observers: Box<Observers<Dump>>,
+    pub(super) observers: Observers<Dump>,
     pub(super) blocks: Box<Blocks<Straight<Op>>>,
     pub(super) predictor: Predictor,
     /// By class of instruction.
@@ -126,7 +126,7 @@ impl Processor {
             csr: Csr::reset(config.core.pmp_granularity),
             mmu: Mmu::new(&config)?,
             account: Account::new(ram, line as usize),
-            observers: Box::default(),
+            observers: Observers::default(),
             blocks: Box::new(Blocks::new(ram)),
             predictor: Predictor::new(branch.entries, branch.targets),
             costs: config.costs(),
