@@ -92,6 +92,8 @@ struct Pace {
     delivers: Beats,
     /// From its first beat to its last one.
     span: u64,
+    /// What [`Pace::read`] is, of a write.
+    write: u64,
 }
 
 impl Pace {
@@ -121,6 +123,10 @@ impl Pace {
             read: clocks(read),
             delivers,
             span: delivers.span(),
+            write: match &timing.memory {
+                MemoryPace::Constant(pattern) => clocks(pattern.write_first),
+                MemoryPace::Parts(parts) => clocks(parts.write_delay),
+            },
         }
     }
 }
@@ -234,6 +240,12 @@ impl Bus {
         self.timing.depth == 2 && self.parts.as_ref().is_some_and(closed)
     }
 
+    /// True if it is one of those that [`super::Uncore::posts_one`] speaks of.
+    pub(super) fn posts_one(&self) -> bool {
+        self.timing.depth == 1
+            && matches!(&self.timing.memory, MemoryPace::Parts(parts) if parts.posts_one())
+    }
+
     /// Its timing.
     #[must_use]
     pub fn timing(&self) -> &BusTiming {
@@ -309,7 +321,7 @@ impl Bus {
     /// The transaction that began at `start` has its last beat at `last`, and is over for the core `back` half core
     /// cycles later. Returns the cycle of that.
     #[inline(always)]
-    pub(super) fn end<const BOARD: bool>(
+    pub(super) fn end<const BOARD: bool, const ONE: bool>(
         &mut self,
         start: u64,
         last: u64,
@@ -317,7 +329,11 @@ impl Bus {
         account: &mut Account,
     ) -> u64 {
         let held = last + self.pace.turnaround;
-        let depth = if BOARD { 2 } else { self.timing.depth };
+        let depth = match (BOARD, ONE) {
+            (true, _) => 2,
+            (_, true) => 1,
+            _ => self.timing.depth,
+        };
         if depth == 1 {
             account.add_plain(Plain::BusCycles, (held - start) / 2);
             self.free_edge = held;
@@ -441,7 +457,7 @@ impl Bus {
         account.add_plain(Plain::BusRead, 1);
         Delivery {
             first: first + back,
-            complete: self.end::<BOARD>(start, last, (true, back), account),
+            complete: self.end::<BOARD, false>(start, last, (true, back), account),
             beats,
         }
     }
@@ -505,7 +521,7 @@ impl Bus {
             (start + asked).max(free)
         };
         account.add_plain(Plain::BusRead, 1);
-        self.end::<false>(start, first, (false, self.pace.return_path), account)
+        self.end::<false, false>(start, first, (false, self.pace.return_path), account)
     }
 
     /// An address tenure that another processor retries: TS, AACK, ARTRY, the shortest that there is (MPC7400 UM 9-22,

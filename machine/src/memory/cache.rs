@@ -396,6 +396,12 @@ impl Cache {
         true
     }
 
+    /// [`Cache::access_older`], out of the way of callers that have found the most recently used line as a rule.
+    #[inline(never)]
+    pub fn access_unrecent(&mut self, pa: RamAddress, dirty: bool) -> bool {
+        self.access_older(pa, dirty)
+    }
+
     /// The index in the tags of the line of `pa`, if the cache holds it and it is not its set's most recently used one.
     #[inline(always)]
     #[must_use]

@@ -115,17 +115,46 @@ impl L2 {
             return bus.write_memory(start, asked, pa, line, account);
         }
         // The place is known when the look-up is over.
-        let pace = (first.max(beside.look_up), next);
         if beside.through {
-            bus.write_both((start, pace), asked, pa, line, account)
+            let first = self.answer.first.max(self.look_up);
+            bus.write_both((start, (first, next)), asked, pa, line, account)
         } else {
+            let pace = (first.max(beside.look_up), next);
             bus.write_beside(start, pace, line, account)
         }
     }
 
     /// A single-beat write to cached memory, at `now`; returns the cycle when it has been taken.
     #[inline(always)]
-    pub(super) fn write_single(
+    pub(super) fn write_single<const ONE: bool>(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        bus: &mut Bus,
+        account: &mut Account,
+    ) -> u64 {
+        if !ONE && !self.writes_through() {
+            return self.write_single_back(pa, now, bus, account);
+        }
+        let start = bus.begin(now, account);
+        let kept =
+            self.cache.access_recent(pa, false).is_some() || self.cache.access_unrecent(pa, false);
+        let first = if kept {
+            self.answer.first.max(self.look_up)
+        } else {
+            0
+        };
+        bus.write_beat::<ONE>((start, first), start + self.look_up, pa, account)
+    }
+
+    /// True if it stands beside memory, and what is written to it is written to memory, too.
+    pub(super) fn writes_through(&self) -> bool {
+        matches!(self.timing, L2Timing::LookAside { beside: Some(beside), .. } if beside.through)
+    }
+
+    /// [`L2::write_single`] of an L2 of which [`L2::writes_through`] is false.
+    #[inline(never)]
+    fn write_single_back(
         &mut self,
         pa: RamAddress,
         now: u64,
@@ -138,18 +167,13 @@ impl L2 {
             ..
         } = self.timing
         else {
-            return bus.write_single(pa, now, account);
+            return bus.write_single::<false>(pa, now, account);
         };
         let start = bus.begin(now, account);
-        let asked = start + self.look_up;
-        if !self.cache.access(pa, !beside.through) {
-            return bus.write_memory(start, asked, pa, 1, account);
-        }
-        let pace = (first.max(beside.look_up), 0);
-        if beside.through {
-            bus.write_both((start, pace), asked, pa, 1, account)
+        if self.cache.access(pa, true) {
+            bus.write_beside(start, (first.max(beside.look_up), 0), 1, account)
         } else {
-            bus.write_beside(start, pace, 1, account)
+            bus.write_memory(start, start + self.look_up, pa, 1, account)
         }
     }
 }

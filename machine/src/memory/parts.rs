@@ -27,6 +27,14 @@ pub struct PartsTiming {
     pub line: u32,
 }
 
+impl PartsTiming {
+    /// True if the write buffer has one place, and the copy-back buffer none, and if the parts are not strobed while
+    /// the data bus is busy.
+    pub(super) fn posts_one(&self) -> bool {
+        (self.write_buffer, self.copy_back, self.overlap) == (1, 0, false)
+    }
+}
+
 /// A write that waits for the parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Posted {
@@ -112,6 +120,30 @@ impl Parts {
         let last = self.dram.busy();
         self.written[usize::from(posted.copy_back)] = last;
         Some(last)
+    }
+
+    /// [`Parts::room`] and [`Parts::post`] of a single beat, where [`PartsTiming::posts_one`] is true. What waits is
+    /// written after `delay` half core cycles; `ready` says from the edge of its last beat when the new one is taken.
+    /// Returns that edge.
+    #[inline(always)]
+    pub(super) fn replace(
+        &mut self,
+        pa: RamAddress,
+        (data, delay): (u64, u64),
+        ready: impl Fn(u64) -> u64,
+    ) -> u64 {
+        let Some(posted) = self.waiting.first_mut().filter(|posted| posted.beats == 1) else {
+            self.write_oldest(data);
+            let ready = ready(self.written[0]);
+            self.post(pa, 1, ready, false);
+            return ready;
+        };
+        // What waits was on the data bus before, and so was each beat of the parts.
+        debug_assert!(data >= posted.ready.max(self.dram.busy()), "they share it");
+        let (_, last) = (self.dram).access::<false>(posted.pa, (data + delay, 0), (1, 0));
+        self.written[0] = last;
+        (posted.pa, posted.ready) = (pa, ready(last));
+        posted.ready
     }
 
     /// The edge at which the controller begins a write that waits.

@@ -25,6 +25,20 @@ impl PostedWrites {
         if entries == 0 {
             return done.saturating_sub(now);
         }
+        // In an empty queue this is one that has left, or 0.
+        let newest = self.done[(self.first + self.used).wrapping_sub(1) % PLACES];
+        if newest <= now {
+            // All are done.
+            (self.first, self.used) = (0, 1);
+            self.done[0] = done.max(newest);
+            return 0;
+        }
+        self.post_behind(now, done, entries)
+    }
+
+    /// [`PostedWrites::post`] of a write before which others may not be done.
+    #[inline(never)]
+    fn post_behind(&mut self, now: u64, done: u64, entries: usize) -> u64 {
         let (mut first, mut used) = (self.first, self.used);
         while used != 0 && self.done[first % PLACES] <= now {
             (first, used) = (first + 1, used - 1);

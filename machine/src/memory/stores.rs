@@ -241,7 +241,7 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         let from = self.seen_if(global, Seen::Own, pa, now, cause, account);
-        let done = self.uncore.bus.write_single(pa, from, account);
+        let done = self.uncore.bus.write_single::<false>(pa, from, account);
         self.post_store(now, done)
     }
 }

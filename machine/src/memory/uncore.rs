@@ -20,6 +20,10 @@ pub struct Uncore {
     pub l2: Option<L2>,
     /// The 60x bus.
     pub bus: Bus,
+    /// One transaction is on the bus at a time, one write at most waits for memory, and the L2, if there is one, stands
+    /// beside memory and is written through. So it is on the boards of the i486, whose every store is written. The
+    /// functions that have a `ONE` are compiled twice: for these machines, and for all.
+    pub(super) posts_one: bool,
     /// The devices.
     pub board: Board,
     /// The processors as the others see them, by number; empty in a machine with one.
@@ -64,9 +68,11 @@ impl Uncore {
         if let Some(l3) = l3.transpose()? {
             bus.stand_before_memory(l3);
         }
+        let l2 = l2.transpose()?;
         Ok(Self {
             ram,
-            l2: l2.transpose()?,
+            posts_one: bus.posts_one() && l2.as_ref().is_none_or(L2::writes_through),
+            l2,
             bus,
             board,
             peers: Vec::new(),
@@ -198,10 +204,17 @@ impl Uncore {
 
     /// Writes a beat or less to cached memory; returns the cycle when it is written.
     #[inline(always)]
-    pub(super) fn write_single(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
+    pub(super) fn write_single<const ONE: bool>(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         match &mut self.l2 {
-            Some(l2) if l2.cache.enabled() => l2.write_single(pa, now, &mut self.bus, account),
-            _ => self.bus.write_single(pa, now, account),
+            Some(l2) if ONE || l2.cache.enabled() => {
+                l2.write_single::<ONE>(pa, now, &mut self.bus, account)
+            }
+            _ => self.bus.write_single::<ONE>(pa, now, account),
         }
     }
 }

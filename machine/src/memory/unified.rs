@@ -56,16 +56,44 @@ impl Memory {
     }
 
     /// [`Memory::store_to_memory`] of memory that the enabled cache may hold.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn store_unified(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
-        if !self.data.access(pa, false) {
-            self.data_miss(pa, account.charge(account.cause), account);
+        if self.uncore.posts_one {
+            self.store_unified_on::<true>(pa, now, account)
+        } else {
+            self.store_unified_elsewhere(pa, now, account)
         }
-        let done = self.uncore.write_single(pa, now, account);
+    }
+
+    /// [`Memory::store_unified`] of machines of which [`super::Uncore::posts_one`] is false.
+    #[inline(never)]
+    fn store_unified_elsewhere(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
+        self.store_unified_on::<false>(pa, now, account)
+    }
+
+    #[inline(always)]
+    fn store_unified_on<const ONE: bool>(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        if self.data.access_recent(pa, false).is_none() {
+            self.store_unrecent(pa, account);
+        }
+        let done = self.uncore.write_single::<ONE>(pa, now, account);
         let stall = (self.stores).post(now, done, self.timing.store_queue as usize);
         if stall != 0 {
             account.add(Event::MemoryStall, stall);
         }
         stall
+    }
+
+    /// A store finds that the line is not the most recently used one of the unified cache's set.
+    #[inline(never)]
+    fn store_unrecent(&mut self, pa: RamAddress, account: &mut Account) {
+        if !self.data.access_older(pa, false) {
+            self.data_miss(pa, account.charge(account.cause), account);
+        }
     }
 }

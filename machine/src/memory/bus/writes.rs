@@ -31,18 +31,18 @@ impl Bus {
         self.write_both((start, (0, 0)), from, pa, beats, account)
     }
 
-    /// [`Bus::write_memory`] of what something beside memory takes too, at its own pace: the first beat `first` clocks
-    /// after the start at the earliest, a beat every `next` clocks at most.
+    /// [`Bus::write_memory`] of what something beside memory takes too, at its own pace: the first beat `first` half
+    /// core cycles after the start at the earliest, a beat every `next` clocks at most.
     #[inline(always)]
     pub(in crate::memory) fn write_both(
         &mut self,
-        (start, (first, next)): (u64, (u32, u32)),
+        (start, (first, next)): (u64, (u64, u32)),
         from: u64,
         pa: RamAddress,
         beats: u32,
         account: &mut Account,
     ) -> u64 {
-        let free = self.data_free(false).max(self.after(start, first));
+        let free = self.data_free(false).max(start + first);
         let last = match self.timing.memory {
             MemoryPace::Constant(t) => {
                 let first = self.after(from, t.write_first).max(free);
@@ -66,7 +66,30 @@ impl Bus {
             }
         };
         account.add_plain(Plain::BusWrite, 1);
-        self.end::<false>(start, last, (false, 0), account)
+        self.end::<false, false>(start, last, (false, 0), account)
+    }
+
+    /// [`Bus::write_both`] of a beat or less. `ONE`: [`super::super::Uncore::posts_one`] is true.
+    #[inline(always)]
+    pub(in crate::memory) fn write_beat<const ONE: bool>(
+        &mut self,
+        (start, first): (u64, u64),
+        from: u64,
+        pa: RamAddress,
+        account: &mut Account,
+    ) -> u64 {
+        let free = self.data_free(false).max(start + first);
+        let taken = self.after(from, TAKEN).max(free);
+        let on_bus = (self.data_edge, self.pace.write);
+        match &mut self.parts {
+            Some(parts) if ONE => {
+                // It has room when what waited has been written.
+                let last = parts.replace(pa, on_bus, |written| taken.max(written));
+                account.add_plain(Plain::BusWrite, 1);
+                self.end::<false, ONE>(start, last, (false, 0), account)
+            }
+            _ => self.write_both((start, (first, 0)), from, pa, 1, account),
+        }
     }
 
     /// A write of `beats` that began at `start` and is taken by something beside memory: the first beat after `first`
@@ -81,7 +104,7 @@ impl Bus {
         let first = self.after(start, first).max(self.data_free(false));
         let last = self.after(first, (beats - 1) * next);
         account.add_plain(Plain::BusWrite, 1);
-        self.end::<false>(start, last, (false, 0), account)
+        self.end::<false, false>(start, last, (false, 0), account)
     }
 
     /// A line goes out of a look-aside L2 over the data bus, within the transaction that takes its place, and that
@@ -149,8 +172,13 @@ impl Bus {
 
     /// Writes a beat or less at `pa`; returns the cycle at which it is done.
     #[inline]
-    pub fn write_single(&mut self, pa: RamAddress, now: u64, account: &mut Account) -> u64 {
+    pub fn write_single<const ONE: bool>(
+        &mut self,
+        pa: RamAddress,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         let start = self.begin(now, account);
-        self.write_memory(start, start, pa, 1, account)
+        self.write_beat::<ONE>((start, 0), start, pa, account)
     }
 }

@@ -114,7 +114,7 @@ proptest! {
                 }
                 _ => {
                     model.store(line);
-                    (l2.write_single(line, now, &mut bus, &mut account), 2)
+                    (l2.write_single::<false>(line, now, &mut bus, &mut account), 2)
                 }
             };
             // Data comes in order, and never sooner than the bus and who answers can do it.
