@@ -254,9 +254,10 @@ impl Tlb {
         &mut self.entries[set * ways..][..ways]
     }
 
-    /// The entries that `tlbie` of `ea` invalidates.
+    /// The entries that `tlbie` of `ea` invalidates, by their ways: this order does not depend on use.
     pub fn class(&self, ea: u32) -> impl Iterator<Item = &TlbEntry> {
-        self.ways(self.set_of(ea >> 12)).iter()
+        let entries = self.ways(self.set_of(ea >> 12));
+        (0..entries.len()).filter_map(|way| entries.iter().find(|e| usize::from(e.way) == way))
     }
 
     /// The most recently used entry of `ea`'s set.
@@ -535,5 +536,30 @@ impl Tlb {
         (0..self.entries.len() as u32)
             .filter_map(|number| Some((number / self.geometry.ways, self.entry(number)?)))
             .filter(|(_, entry)| entry.valid())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tlbie_takes_comes_in_an_order_that_no_use_changes() {
+        let geometry = TlbGeometry {
+            entries: 8,
+            ways: 4,
+        };
+        let mut tlb = Tlb::new(geometry).unwrap();
+        tlb.set_replacement("random").unwrap();
+        let tags = [0x0000_0000, 0x0000_4000].map(|ea| tag(0, ea));
+        for tag in tags {
+            assert_eq!(tlb.fill(TlbEntry::new(tag, 0)), None);
+        }
+        let class = |tlb: &Tlb| -> Vec<u64> { tlb.class(0).map(TlbEntry::tag).collect() };
+        let before = class(&tlb);
+        for tag in tags {
+            assert!(tlb.access(tag).is_some());
+            assert_eq!(class(&tlb), before);
+        }
     }
 }
