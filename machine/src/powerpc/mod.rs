@@ -17,6 +17,7 @@ pub mod dump;
 pub(crate) mod engine;
 pub mod exception;
 pub mod float;
+mod foreseen;
 mod gdb;
 pub mod hid0;
 pub mod instruction;

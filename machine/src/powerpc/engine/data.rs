@@ -4,7 +4,7 @@ use super::shortcut::{self, FAR, NO_PAGE, SHOWN, Shortcut};
 use crate::memory::cache::{DIRTY, SHARED, VALID};
 use crate::memory::{Datum, Fixed, LINE_MODES, LineShortcuts, NewLine, attribute};
 use crate::powerpc::Exception;
-use crate::powerpc::mmu::hash32::Foreseen;
+use crate::powerpc::foreseen::Foreseen;
 use crate::powerpc::mmu::{Access, Reached, Reaches, Source, Translation};
 use crate::powerpc::processor::Processor;
 

@@ -32,7 +32,6 @@
 
 pub mod data;
 pub mod fetch;
-mod foreseen;
 pub mod line;
 pub mod shortcut;
 pub mod timing;

@@ -1,9 +1,9 @@
 //! Loads and stores that miss the data TLB, where the walk ends as nearly all do: its end is known before it begins.
 
-use super::shortcut::{NO_PAGE, Shortcut};
+use super::engine::shortcut::{NO_PAGE, Shortcut};
 use crate::memory::attribute;
 use crate::powerpc::mmu::Kind;
-use crate::powerpc::mmu::hash32::Foreseen;
+pub(super) use crate::powerpc::mmu::hash32::Foreseen;
 use crate::powerpc::processor::Processor;
 
 impl Processor {
