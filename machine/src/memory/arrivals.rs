@@ -99,7 +99,7 @@ const KEPT: u64 = 1 << 20;
 pub struct Arrivals(Vec<Arrival>);
 
 impl Arrivals {
-    /// Enters the line of `arrival`, which got its place in the cache just now, at `now`.
+    /// Enters the line of `arrival` at `now`. The caller gives the line its place in the cache.
     #[inline(always)]
     pub fn add(&mut self, arrival: Arrival, now: u64) {
         if let Some(first) = self.0.first()

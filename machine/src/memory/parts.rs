@@ -138,9 +138,8 @@ impl Parts {
             self.post(pa, 1, ready, false);
             return ready;
         };
-        // What waits was on the data bus before, and so was each beat of the parts.
-        debug_assert!(data >= posted.ready.max(self.dram.busy()), "they share it");
-        let (_, last) = (self.dram).access::<false>(posted.pa, (data + delay, 0), (1, 0));
+        let start = data.max(posted.ready).max(self.dram.busy());
+        let (_, last) = (self.dram).access::<false>(posted.pa, (start + delay, 0), (1, 0));
         self.written[0] = last;
         (posted.pa, posted.ready) = (pa, ready(last));
         posted.ready

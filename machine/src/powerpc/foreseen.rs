@@ -35,6 +35,9 @@ impl Processor {
     }
 
     /// Walks as was foreseen. The page has a shortcut from now on. Returns the physical address of `ea`.
+    ///
+    /// `make_shortcut` asks more. `foresees` excludes what it asks about: sanitizers, breakpoints and the oracle; and
+    /// [`Processor::foresee`] excludes a data breakpoint. The page had no TLB entry, so no shortcut of it is lost.
     #[inline(always)]
     pub(super) fn walk_as_foreseen(&mut self, ea: u32, store: bool, foreseen: Foreseen) -> u32 {
         let Kind::Hash32(unit) = self.mmu.kind_mut() else {

@@ -484,7 +484,7 @@ fn keys_without_effect(machine: &str) -> (Vec<String>, Vec<String>) {
 }
 
 /// The core and the keys of a machine file.
-fn shape(machine: &str) -> (String, Vec<String>) {
+fn core_and_keys(machine: &str) -> (String, Vec<String>) {
     let text = std::fs::read_to_string(machine_file(machine)).unwrap();
     let table: toml::Table = text.parse().unwrap();
     let mut all = BTreeMap::new();
@@ -513,10 +513,11 @@ fn every_key_of_every_machine_file_counts() {
         .filter(|name| !riscv::Config::is_of_file(&machine_file(name)).unwrap())
         .collect();
     machines.sort();
-    // Of machines with the same core and the same keys the first is tried, or all of them, which takes long.
+    // Several machines may have the same core and the same keys, with other values. The test tries the first of them.
+    // With PAGEWALK_ALL_MACHINES it tries all, which takes long.
     if std::env::var_os("PAGEWALK_ALL_MACHINES").is_none() {
         let mut tried = BTreeSet::new();
-        machines.retain(|machine| tried.insert(shape(machine)));
+        machines.retain(|machine| tried.insert(core_and_keys(machine)));
     }
     // Each thread takes the next machine.
     let next = AtomicUsize::new(0);

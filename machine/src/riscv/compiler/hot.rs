@@ -22,8 +22,8 @@ use crate::riscv::trap::Raised;
 /// times.
 const SEEN: u32 = 16;
 
-/// What a call costs: see [`Pays::cost`]. With a few calls for each hundred instructions a program of much code is slower than by the
-/// interpreter.
+/// What a call costs: see [`Pays::cost`]. With a few calls for each hundred instructions a program of much code is
+/// slower than by the interpreter.
 pub(super) const LEAST: u64 = 64;
 
 /// Compiled code is not entered when there are only so many cycles until the deadline.

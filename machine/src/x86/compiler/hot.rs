@@ -17,7 +17,8 @@ use crate::x86::registers::{Segment, segment};
 /// A block seen so often by the run loop is compiled: to compile it takes as long as to run it some hundred times.
 const SEEN: u32 = 16;
 
-/// What a call costs: see [`Pays::cost`]. Measured: with half as many a program of much code is slower than by the interpreter.
+/// What a call costs: see [`Pays::cost`]. Measured: with half as many a program of much code is slower than by the
+/// interpreter.
 pub(super) const LEAST: u64 = 64;
 
 /// In [`Op::issued`] of a head: the block is not to be compiled.
