@@ -38,8 +38,8 @@ impl Asked {
 impl Memory {
     /// True if one processor, whose loads wait, stands alone on a bus of two transactions before memory of parts whose
     /// rows are closed after each access, with a direct-mapped L2 beside that, and if its L1s have four ways and
-    /// replace the line that was used longest ago. The files ppc603-133, ppc603-180, ppc604-132, -133, -185 and -200 describe
-    /// such machines. A look-aside L2 is on from reset, and no register switches it off.
+    /// replace the line that was used longest ago. The files ppc603-133, ppc603-180, ppc604-132, -133, -185 and -200
+    /// describe such machines. A look-aside L2 is on from reset, and no register switches it off.
     pub(super) fn is_board(&self) -> bool {
         let (uncore, timing) = (&self.uncore, &self.timing);
         let l2 = uncore.l2.as_ref();
