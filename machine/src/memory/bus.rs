@@ -234,8 +234,8 @@ impl Bus {
         self.third.as_deref()
     }
 
-    /// True if it is one of those that [`super::Memory::is_board`] speaks of.
-    pub(super) fn is_board(&self) -> bool {
+    /// True if it is one of those that [`super::Memory::has_known_shape`] speaks of.
+    pub(super) fn has_known_shape(&self) -> bool {
         let closed = |parts: &Parts| !parts.dram.timing().open_page;
         self.timing.depth == 2 && self.parts.as_ref().is_some_and(closed)
     }
@@ -321,7 +321,7 @@ impl Bus {
     /// The transaction that began at `start` has its last beat at `last`, and is over for the core `back` half core
     /// cycles later. Returns the cycle of that.
     #[inline(always)]
-    pub(super) fn end<const BOARD: bool, const ONE: bool>(
+    pub(super) fn end<const KNOWN: bool, const ONE: bool>(
         &mut self,
         start: u64,
         last: u64,
@@ -329,7 +329,7 @@ impl Bus {
         account: &mut Account,
     ) -> u64 {
         let held = last + self.pace.turnaround;
-        let depth = match (BOARD, ONE) {
+        let depth = match (KNOWN, ONE) {
             (true, _) => 2,
             (_, true) => 1,
             _ => self.timing.depth,
@@ -427,7 +427,7 @@ impl Bus {
 
     /// A burst read that began at `start` and is served by memory, which is asked at the edge `from`.
     #[inline(always)]
-    pub(super) fn read_memory<const BOARD: bool>(
+    pub(super) fn read_memory<const KNOWN: bool>(
         &mut self,
         start: u64,
         from: u64,
@@ -435,18 +435,18 @@ impl Bus {
         account: &mut Account,
     ) -> Delivery {
         let (free, pace) = (self.data_free(true), self.pace);
-        let (first, last) = if BOARD || self.parts.is_some() {
-            self.access::<BOARD>(pa, (from, pace.read), free, (pace.burst, pace.span))
+        let (first, last) = if KNOWN || self.parts.is_some() {
+            self.access::<KNOWN>(pa, (from, pace.read), free, (pace.burst, pace.span))
         } else {
             let first = (from + pace.read).max(free);
             (first, first + pace.span)
         };
-        self.delivered::<BOARD>(start, (first, last), pace.delivers, account)
+        self.delivered::<KNOWN>(start, (first, last), pace.delivers, account)
     }
 
     /// The data of a burst read that began at `start` is on the bus from the edge `first` to the edge `last`.
     #[inline(always)]
-    fn delivered<const BOARD: bool>(
+    fn delivered<const KNOWN: bool>(
         &mut self,
         start: u64,
         (first, last): (u64, u64),
@@ -457,7 +457,7 @@ impl Bus {
         account.add_plain(Plain::BusRead, 1);
         Delivery {
             first: first + back,
-            complete: self.end::<BOARD, false>(start, last, (true, back), account),
+            complete: self.end::<KNOWN, false>(start, last, (true, back), account),
             beats,
         }
     }
@@ -467,7 +467,7 @@ impl Bus {
     /// returns the edges of the first beat and of the last. What was posted and had time to be written before has been
     /// written.
     #[inline(always)]
-    fn access<const BOARD: bool>(
+    fn access<const KNOWN: bool>(
         &mut self,
         pa: RamAddress,
         (mut from, delay): (u64, u64),
@@ -489,7 +489,7 @@ impl Bus {
         }
         parts
             .dram
-            .access::<BOARD>(pa, (from + delay, free), (beats, span))
+            .access::<KNOWN>(pa, (from + delay, free), (beats, span))
     }
 
     /// Reads a line from something on the bus that answers by itself (a look-aside L2).
@@ -501,14 +501,14 @@ impl Bus {
 
     /// A burst read that began at `start` and is served by something beside memory.
     #[inline(always)]
-    pub(super) fn read_beside<const BOARD: bool>(
+    pub(super) fn read_beside<const KNOWN: bool>(
         &mut self,
         start: u64,
         answer: &Answer,
         account: &mut Account,
     ) -> Delivery {
         let first = (start + answer.first).max(self.data_free(true));
-        self.delivered::<BOARD>(start, (first, first + answer.span), answer.beats, account)
+        self.delivered::<KNOWN>(start, (first, first + answer.span), answer.beats, account)
     }
 
     /// Reads a beat or less at `pa`; returns the cycle at which the data is there.

@@ -33,28 +33,28 @@ impl Asked {
     }
 }
 
-/// Each function below with a parameter `BOARD` is compiled twice: with `BOARD` for machines of which
-/// [`Memory::is_board`] is true, and without it for all machines. With `BOARD` it asks for none of these shapes.
+/// Each function below with a parameter `KNOWN` is compiled twice: with `KNOWN` for machines of which
+/// [`Memory::has_known_shape`] is true, and without it for all machines. With `KNOWN` it asks for none of these shapes.
 impl Memory {
     /// True if one processor, whose loads wait, stands alone on a bus of two transactions before memory of parts whose
     /// rows are closed after each access, with a direct-mapped L2 beside that, and if its L1s have four ways and
     /// replace the line that was used longest ago. The files ppc603-133, ppc603-180, ppc604-132, -133, -185 and -200
     /// describe such machines. A look-aside L2 is on from reset, and no register switches it off.
-    pub(super) fn is_board(&self) -> bool {
+    pub(super) fn has_known_shape(&self) -> bool {
         let (uncore, timing) = (&self.uncore, &self.timing);
         let l2 = uncore.l2.as_ref();
-        !self.told
+        !self.fills_are_seen
             && !timing.loads_ahead
             && self.instruction.is_lru(4)
             && self.data.is_lru(4)
             && l2.is_some_and(|l2| l2.stands_beside() && l2.cache.is_lru(1))
-            && uncore.bus.is_board()
+            && uncore.bus.has_known_shape()
     }
 
     /// Reads a line into an L1 for an access to `pa`, which is a place if the access is a fetch; returns the cycle at
     /// which it is served.
     #[inline(always)]
-    pub(super) fn fill<const BOARD: bool>(
+    pub(super) fn fill<const KNOWN: bool>(
         &mut self,
         asked: Asked,
         charge: Charge,
@@ -62,10 +62,10 @@ impl Memory {
         now: u64,
         account: &mut Account,
     ) -> u64 {
-        if !BOARD && self.told && (asked.global || self.private_l2) {
+        if !KNOWN && self.fills_are_seen && (asked.global || self.private_l2) {
             return self.fill_seen(asked, charge, pa, now, account);
         }
-        self.fill_from::<BOARD>(now, asked, charge, pa, now, account)
+        self.fill_from::<KNOWN>(now, asked, charge, pa, now, account)
     }
 
     /// [`Memory::fill`] by a transaction that the other processors see, or through an L2 of the processor's own. A
@@ -102,7 +102,7 @@ impl Memory {
 
     /// [`Memory::fill`] whose transaction is asked for at cycle `from`.
     #[inline(always)]
-    fn fill_from<const BOARD: bool>(
+    fn fill_from<const KNOWN: bool>(
         &mut self,
         from: u64,
         asked: Asked,
@@ -113,8 +113,8 @@ impl Memory {
     ) -> u64 {
         let physical = self.physical(asked.side, pa);
         let uncore = &mut *self.uncore;
-        match uncore.read_directly::<BOARD>(physical, from, (asked.cause, charge), account) {
-            Some(delivery) => self.fill_by::<BOARD>(delivery, asked, pa, now, account),
+        match uncore.read_directly::<KNOWN>(physical, from, (asked.cause, charge), account) {
+            Some(delivery) => self.fill_by::<KNOWN>(delivery, asked, pa, now, account),
             None => self.fill_behind(from, asked, pa, now, account),
         }
     }
@@ -136,7 +136,7 @@ impl Memory {
 
     /// Gives a line that comes by `delivery` its place in an L1; returns the cycle at which the access is served.
     #[inline(always)]
-    fn fill_by<const BOARD: bool>(
+    fn fill_by<const KNOWN: bool>(
         &mut self,
         delivery: Delivery,
         asked: Asked,
@@ -146,7 +146,7 @@ impl Memory {
     ) -> u64 {
         let arrival = Arrival::new(pa, delivery, self.side(asked.side).0);
         let (complete, served) = (delivery.complete(), arrival.asked(asked.forward).max(now));
-        let wait = self.receive::<BOARD>(arrival, served, asked, pa, (now, complete), account);
+        let wait = self.receive::<KNOWN>(arrival, served, asked, pa, (now, complete), account);
         if self.timing.data_blocked && matches!(asked.side, Side::Data) {
             self.blocked = complete;
         }
@@ -162,7 +162,7 @@ impl Memory {
     /// served at `served`; the line's victim is written back from cycle `from` on. Returns how long the write-back
     /// waits for a buffer.
     #[inline(always)]
-    pub(super) fn receive<const BOARD: bool>(
+    pub(super) fn receive<const KNOWN: bool>(
         &mut self,
         arrival: Arrival,
         served: u64,
@@ -172,7 +172,7 @@ impl Memory {
         account: &mut Account,
     ) -> u64 {
         // The core does not wait for a store's line.
-        let next = if asked.dirty || (!BOARD && self.timing.loads_ahead) {
+        let next = if asked.dirty || (!KNOWN && self.timing.loads_ahead) {
             now
         } else {
             served
@@ -182,7 +182,7 @@ impl Memory {
         if incomplete {
             self.side(asked.side).1.add(arrival, now);
         }
-        self.install::<BOARD>(asked.side, pa, state, from, asked.cause, account)
+        self.install::<KNOWN>(asked.side, pa, state, from, asked.cause, account)
     }
 
     /// The physical address of a line that has its place in an L1 at `pa`.
@@ -256,7 +256,7 @@ impl Memory {
     /// Enters a line into an L1, with these bits of its tag word, and writes the victim back from cycle `now` on.
     /// Returns how long the write-back waits for a buffer.
     #[inline(always)]
-    pub(super) fn install<const BOARD: bool>(
+    pub(super) fn install<const KNOWN: bool>(
         &mut self,
         side: Side,
         pa: RamAddress,
@@ -270,7 +270,7 @@ impl Memory {
             Side::Data => Array::DataCache,
         };
         let cache = self.side(side).0;
-        let out = if BOARD {
+        let out = if KNOWN {
             cache.fill_lru::<4>(pa, state)
         } else {
             cache.fill_as(pa, state)

@@ -85,9 +85,9 @@ pub struct Memory {
     /// The L2 is the processor's own, and has to be coherent with others.
     pub(super) private_l2: bool,
     /// Lines may come by transactions that other processors see, or through an L2 of the processor's own.
-    pub(super) told: bool,
-    /// [`Memory::is_board`].
-    pub(super) board: bool,
+    pub(super) fills_are_seen: bool,
+    /// [`Memory::has_known_shape`].
+    pub(super) known_shape: bool,
     pub(super) instruction_arrivals: Arrivals,
     pub(super) data_arrivals: Arrivals,
     /// The cycle from which accesses get at the D-cache again.
@@ -153,7 +153,7 @@ impl Memory {
         let mut memory = Self {
             undo: None,
             private_l2: uncore.l2_is_private(timing.several),
-            told: timing.several || uncore.l2_is_private(timing.several),
+            fills_are_seen: timing.several || uncore.l2_is_private(timing.several),
             uncore: Loan::new(uncore),
             number: 0,
             instruction: Cache::new(instruction)?,
@@ -168,9 +168,9 @@ impl Memory {
             touches: Touches::default(),
             broadcast_enabled: false,
             write_through: false,
-            board: false,
+            known_shape: false,
         };
-        memory.board = memory.is_board();
+        memory.known_shape = memory.has_known_shape();
         Ok(memory)
     }
 
@@ -183,8 +183,8 @@ impl Memory {
             && self.instruction.fits(&fresh.instruction, places)
             && self.data.fits(&fresh.data, ram)
             && self.timing == fresh.timing
-            && (self.private_l2, self.told) == (fresh.private_l2, fresh.told)
-            && self.board == fresh.board
+            && (self.private_l2, self.fills_are_seen) == (fresh.private_l2, fresh.fills_are_seen)
+            && self.known_shape == fresh.known_shape
             && self.blocked < crate::config::LATEST
             && self.stores.fits()
             && self.write_backs.fits()
@@ -265,7 +265,7 @@ impl Memory {
         now: u64,
         account: &mut Account,
     ) -> u64 {
-        if self.board {
+        if self.known_shape {
             self.fetch_missed_on::<true>(place, attributes, now, account)
         } else {
             self.fetch_missed_on::<false>(place, attributes, now, account)
@@ -273,7 +273,7 @@ impl Memory {
     }
 
     #[inline(never)]
-    fn fetch_missed_on<const BOARD: bool>(
+    fn fetch_missed_on<const KNOWN: bool>(
         &mut self,
         place: u32,
         attributes: u8,
@@ -296,7 +296,7 @@ impl Memory {
                 global,
                 ..Asked::load(self.timing.instruction_forward, cause)
             };
-            self.fill::<BOARD>(asked, charge, place, now, account) - now
+            self.fill::<KNOWN>(asked, charge, place, now, account) - now
         };
         account.add_to(Event::MemoryStall, charge, stall);
         stall

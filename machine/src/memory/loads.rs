@@ -129,7 +129,7 @@ impl Memory {
     /// A load where the line is not its set's most recently used one.
     #[inline(never)]
     fn load_older(&mut self, pa: RamAddress, asked: Asked, now: u64, account: &mut Account) -> u64 {
-        if !self.board {
+        if !self.known_shape {
             return self.load_older_elsewhere(pa, asked, now, account);
         }
         match self.data.older_of_four(pa) {
@@ -138,7 +138,7 @@ impl Memory {
         }
     }
 
-    /// [`Memory::load_older`] of machines of which [`Memory::is_board`] is false.
+    /// [`Memory::load_older`] of machines of which [`Memory::has_known_shape`] is false.
     #[inline(never)]
     fn load_older_elsewhere(
         &mut self,
@@ -173,7 +173,7 @@ impl Memory {
     /// A load that the D-cache has missed; returns how long the data takes. On a machine with one processor most of a
     /// miss is inlined here, since a call takes the host about as long as a step of the model.
     #[inline(never)]
-    fn read_missed<const BOARD: bool>(
+    fn read_missed<const KNOWN: bool>(
         &mut self,
         pa: RamAddress,
         asked: Asked,
@@ -191,12 +191,13 @@ impl Memory {
         let served = if self.data.locked() {
             self.read_single(pa, asked.global, now, asked.cause, account)
         } else {
+            // The caller has set both. Here they are constants for the compiler.
             let asked = Asked {
                 side: Side::Data,
                 dirty: false,
                 ..asked
             };
-            self.fill::<BOARD>(asked, charge, pa, now, account)
+            self.fill::<KNOWN>(asked, charge, pa, now, account)
         };
         account.add_to(Event::MemoryStall, charge, asked.counts(served - now));
         served - now

@@ -23,7 +23,7 @@ type Pace = (u32, u32, Beside);
 impl L2 {
     /// Reads a line for an L1 that missed at cycle `now`. `level` is this cache's own, which the caller knows.
     #[inline(always)]
-    pub(super) fn read_beside<const BOARD: bool>(
+    pub(super) fn read_beside<const KNOWN: bool>(
         &mut self,
         level: Level,
         pa: RamAddress,
@@ -34,13 +34,13 @@ impl L2 {
     ) -> Delivery {
         let start = bus.begin(now, account);
         Self::looked_up(level, charge, account);
-        let found = if BOARD {
+        let found = if KNOWN {
             self.cache.access_or_fill_only(pa)
         } else {
             self.cache.access_or_fill(pa)
         };
         match found {
-            Ok(()) => return bus.read_beside::<BOARD>(start, &self.answer, account),
+            Ok(()) => return bus.read_beside::<KNOWN>(start, &self.answer, account),
             Err(out) => {
                 Self::missed(level, pa, charge, account);
                 if let Some(out) = out {
@@ -51,7 +51,7 @@ impl L2 {
                 }
             }
         }
-        bus.read_memory::<BOARD>(start, start + self.look_up, pa, account)
+        bus.read_memory::<KNOWN>(start, start + self.look_up, pa, account)
     }
 
     /// Gives the line of `pa` a place; a modified line that had it goes out over the data bus.

@@ -115,7 +115,7 @@ impl Memory {
         now: u64,
         account: &mut Account,
     ) -> u64 {
-        if self.board {
+        if self.known_shape {
             self.write_missed_on::<true>(pa, asked, now, account)
         } else {
             self.write_missed_on::<false>(pa, asked, now, account)
@@ -123,13 +123,14 @@ impl Memory {
     }
 
     #[inline(never)]
-    fn write_missed_on<const BOARD: bool>(
+    fn write_missed_on<const KNOWN: bool>(
         &mut self,
         pa: RamAddress,
         asked: Asked,
         now: u64,
         account: &mut Account,
     ) -> u64 {
+        // The caller has set both. Here they are constants for the compiler.
         let asked = Asked {
             side: Side::Data,
             dirty: true,
@@ -148,7 +149,7 @@ impl Memory {
             if self.data.locked() {
                 self.post_single(pa, asked.global, now, asked.cause, account)
             } else {
-                let done = self.fill::<BOARD>(asked, charge, pa, now, account);
+                let done = self.fill::<KNOWN>(asked, charge, pa, now, account);
                 self.post_store(now, done)
             }
         };

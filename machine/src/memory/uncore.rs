@@ -172,7 +172,7 @@ impl Uncore {
     /// As [`Uncore::read_line`], unless the line comes by an L2 in front of the bus, or by an L3. Then this does
     /// nothing.
     #[inline(always)]
-    pub(super) fn read_directly<const BOARD: bool>(
+    pub(super) fn read_directly<const KNOWN: bool>(
         &mut self,
         pa: RamAddress,
         now: u64,
@@ -181,8 +181,8 @@ impl Uncore {
     ) -> Option<Delivery> {
         let bus = &mut self.bus;
         match &mut self.l2 {
-            Some(l2) if BOARD || l2.cache.enabled() => (BOARD || l2.stands_beside())
-                .then(|| l2.read_beside::<BOARD>(Level::Second, pa, now, bus, charged, account)),
+            Some(l2) if KNOWN || l2.cache.enabled() => (KNOWN || l2.stands_beside())
+                .then(|| l2.read_beside::<KNOWN>(Level::Second, pa, now, bus, charged, account)),
             _ => (bus.third().is_none()).then(|| bus.read_line(pa, now, account)),
         }
     }

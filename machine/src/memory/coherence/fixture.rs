@@ -30,7 +30,7 @@ impl Machine {
             let mut memory = Memory::from_config(config, uncore).expect("valid shapes");
             memory.timing.shared_state = !mei;
             memory.timing.several = true;
-            (memory.told, memory.board) = (true, false);
+            (memory.fills_are_seen, memory.known_shape) = (true, false);
             memory.enable_caches();
             uncore = std::mem::take(&mut memory.uncore).release().expect("held");
             uncore.write_l2cr(crate::memory::l2::l2cr::L2E);

@@ -35,8 +35,8 @@ impl Shared {
 /// some 150 instructions of the host; to run an instruction by the interpreter takes some 20.
 const ALONE: u64 = 8;
 
-/// The same of a call that looks for the code that follows.
-pub const ELSEWHERE: u64 = 12;
+/// What each other call costs: it searches for code, leaves compiled code, or asks the predictor.
+pub const OTHER_CALL: u64 = 12;
 
 /// Bits of each of the lower two counts.
 const BITS: u32 = 20;
@@ -178,7 +178,7 @@ pub(super) unsafe extern "sysv64" fn go(m: *mut Processor, site: *const Site) ->
         };
         // The code may have turned to the other page already; an op's link stays in the op's page.
         let elsewhere = (ea ^ version.ea) & !0xfff != 0;
-        prepare(m, version, ELSEWHERE);
+        prepare(m, version, OTHER_CALL);
         m.predictor.branches += u64::from(version.branch);
         m.hot.pipeline = state;
         let next = match to {
@@ -216,7 +216,7 @@ pub(super) unsafe extern "sysv64" fn go_to_register(
         let Kind::Register { state } = kind else {
             unreachable!("a jump to a register");
         };
-        prepare(m, version, ELSEWHERE);
+        prepare(m, version, OTHER_CALL);
         m.predictor.branches += u64::from(version.branch);
         m.hot.pipeline = state;
         let next = m.enter(target);
@@ -236,7 +236,7 @@ pub(super) unsafe extern "sysv64" fn stay(m: *mut Processor, site: *const Site) 
         let Kind::Stay { op } = kind else {
             unreachable!("an instruction");
         };
-        prepare(m, version, ELSEWHERE);
+        prepare(m, version, OTHER_CALL);
         m.compiler.shared.next = op;
     }
 }
@@ -330,7 +330,7 @@ unsafe fn predicted(
         let Kind::Predict { conditional } = kind else {
             unreachable!("a branch");
         };
-        prepare(m, version, ELSEWHERE);
+        prepare(m, version, OTHER_CALL);
         let conditional = conditional.map(|statically| (statically, version.timing.doubt));
         let wait = predict(&mut m.predictor, pc, conditional);
         // It is among the counts of compiled code again.

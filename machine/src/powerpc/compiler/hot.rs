@@ -37,7 +37,7 @@ pub struct Compiler {
     /// Compiled code is not entered when there are only so many cycles until the deadline.
     short: u64,
     pub(super) code: Option<Box<Code>>,
-    pub(super) pays: Pays<{ calls::ELSEWHERE << 12 }>,
+    pub(super) pays: Pays<{ calls::OTHER_CALL }>,
     /// The processor's instructions when compiled code was left last.
     pub(super) left_at: u64,
     /// Why there cannot be any.

@@ -333,16 +333,21 @@ impl Tlb {
     #[inline(always)]
     pub fn replace_in_pair(&mut self, entry: TlbEntry) -> (Option<u64>, u8) {
         let set = self.set_of(entry.tag as u32);
-        let (pairs, _) = self.entries.as_chunks_mut();
-        let (Some([one, other]), Some(recent)) = (pairs.get_mut(set), self.recent.get_mut(set))
-        else {
-            return (None, 0);
-        };
-        let place: &mut TlbEntry = if one.way == *recent { other } else { one };
-        let old = std::mem::replace(&mut place.tag, entry.tag);
-        place.pte = entry.pte;
-        *recent = place.way;
-        ((old & VALID != 0).then_some(old), place.way)
+        let old = self.take_place_in_pair(set, entry).unwrap_or_default();
+        (old.valid().then_some(old.tag), old.way)
+    }
+
+    /// The entry of a set of two ways that was used longest ago gives its place to `entry`, which becomes most recently
+    /// used. Returns the old entry; `None` if sets have other numbers of ways.
+    #[inline(always)]
+    fn take_place_in_pair(&mut self, set: usize, entry: TlbEntry) -> Option<TlbEntry> {
+        let recent = self.recent[set];
+        let [one, other] = self.pair(set)?;
+        let place = if one.way == recent { other } else { one };
+        let way = place.way;
+        let old = std::mem::replace(place, TlbEntry { way, ..entry });
+        self.recent[set] = way;
+        Some(old)
     }
 
     /// Looks a tag up as an access: a hit becomes most recently used.
@@ -398,17 +403,9 @@ impl Tlb {
     /// [`Tlb::fill`] where the entry used longest ago goes, valid or not.
     #[inline(always)]
     fn replace_last(&mut self, set: usize, entry: TlbEntry) -> Option<TlbEntry> {
-        let recent = self.recent[set];
-        let Some([one, other]) = self.pair(set) else {
+        let Some(old) = self.take_place_in_pair(set, entry) else {
             return self.replace_last_of_many(set, entry);
         };
-        let place = if one.way == recent { other } else { one };
-        let old = *place;
-        *place = TlbEntry {
-            way: old.way,
-            ..entry
-        };
-        self.recent[set] = old.way;
         (old.valid() && old.tag != entry.tag).then_some(old)
     }
 

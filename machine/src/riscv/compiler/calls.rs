@@ -1,7 +1,7 @@
 //! What compiled code calls: the interpreter's own functions, with exact state.
 
 use super::code::{Code, Kind, Part, Site, Target, Version};
-use super::hot::LEAST;
+use super::hot::CALL;
 use crate::board::VIRT_RAM;
 use crate::engine::schedule::{IDLE, Number, Step};
 use crate::engine::straight::Runs as _;
@@ -85,7 +85,7 @@ impl Processor {
         self.accesses += accesses;
         self.look_ups[1] += accesses;
         self.branches += counts >> (3 * BITS);
-        self.compiler.pays.cost += LEAST;
+        self.compiler.pays.cost += CALL;
     }
 
     /// The cycle at or after which no version ends.
@@ -440,7 +440,7 @@ pub(super) unsafe extern "sysv64" fn plain(p: *mut Processor, site: *const Site)
         let op = op(version.part.add(site.number.into()));
         let done = (op.run)(p, op);
         debug_assert!(done.is_ok(), "a plain instruction raises no exception");
-        p.compiler.pays.cost += LEAST;
+        p.compiler.pays.cost += CALL;
         0
     }
 }

@@ -24,7 +24,7 @@ const SEEN: u32 = 16;
 
 /// What a call costs: see [`Pays::cost`]. With a few calls for each hundred instructions a program of much code is
 /// slower than by the interpreter.
-pub(super) const LEAST: u64 = 64;
+pub(super) const CALL: u64 = 64;
 
 /// Compiled code is not entered when there are only so many cycles until the deadline.
 const SHORT: u64 = 150;
@@ -48,7 +48,7 @@ pub struct Compiler {
     /// See [`SHORT`].
     short: u64,
     code: Option<Box<Code>>,
-    pub(super) pays: Pays<{ LEAST << 12 }>,
+    pub(super) pays: Pays<CALL>,
     /// Why there cannot be any.
     refused: Option<String>,
     /// The state of the pipeline as of which the registers' times are entered, while compiled code runs.
@@ -258,7 +258,7 @@ impl Processor {
         // SAFETY: the caller's.
         let number = unsafe { self.compiled(part, part, false) }?;
         let begin = self.begins(number)?;
-        self.compiler.pays.cost += LEAST;
+        self.compiler.pays.cost += CALL;
         // SAFETY: it has just been given.
         Some(unsafe { calls::enter(self, begin) })
     }

@@ -1,7 +1,7 @@
 //! What compiled code calls: the interpreter's own functions, with exact state.
 
 use super::code::{Kind, Site, Target, Version};
-use super::hot::LEAST;
+use super::hot::CALL;
 use crate::x86::access::Width;
 use crate::x86::blocks::Successor;
 use crate::x86::chain::Here;
@@ -141,7 +141,7 @@ impl Processor {
         self.fetched_page = version.pa & !0xfff;
         self.due = (self.running.deadline).saturating_sub(version.slots.into());
         self.add_counts(site.counts);
-        self.compiler.pays.cost += LEAST;
+        self.compiler.pays.cost += CALL;
     }
 
     /// Compiled code goes on behind the op of `site`.

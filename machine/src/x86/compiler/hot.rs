@@ -19,7 +19,7 @@ const SEEN: u32 = 16;
 
 /// What a call costs: see [`Pays::cost`]. Measured: with half as many a program of much code is slower than by the
 /// interpreter.
-pub(super) const LEAST: u64 = 64;
+pub(super) const CALL: u64 = 64;
 
 /// In [`Op::issued`] of a head: the block is not to be compiled.
 const COLD: u16 = COMPILED - 1;
@@ -41,7 +41,7 @@ pub struct Compiler {
     /// Compiled blocks at most.
     pub(super) most: usize,
     pub(super) code: Option<Box<Code>>,
-    pub(super) pays: Pays<{ LEAST << 12 }>,
+    pub(super) pays: Pays<CALL>,
     /// Why there cannot be any.
     pub(super) refused: Option<String>,
     /// How often the block at an address was compiled.
@@ -298,7 +298,7 @@ pub(super) unsafe fn run_compiled(p: &mut Processor, op: *const Op) -> *const Op
             && p.head_cause == u32::from((*head).extra)
         {
             p.here = Here::NONE;
-            p.compiler.pays.cost += LEAST;
+            p.compiler.pays.cost += CALL;
             return calls::enter(p, enter, version.body);
         }
         (version.original)(p, op)
