@@ -1,7 +1,8 @@
 """The page of all documents: each claim in a line, with what was published, what was measured, and the verdict.
 
 A line stands for one measurement: claims that the same rows measure together are one. Where a claim has several rows,
-the line shows the row that decides its class, and its reason is that of the kernel that has the class.
+the line shows the row that decides its class, and names it. The reason is that of the kernel that has the class. Beside
+it stands the row of the other kernel that has the same published figures.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from pagewalk import claims, claims_page, reasons, records
 from pagewalk.experiments import Experiment
 from pagewalk.markdown import head, line, number
 from pagewalk.measurements import Measurement, Rows
-from pagewalk.records import CellRecord, TableRow
+from pagewalk.records import TableRow
 from pagewalk.store import Store
 from pagewalk.verdict import class_of, in_order, weakest
 
-_COLUMNS = ("claim", "published", "our kernel", "over inputs", "the paper's own kernel", "class", "why")
+_COLUMNS = ("claim", "published", "our kernel", "over inputs", "the paper's own kernel", "over inputs", "class", "why")
 MACHINES = "lmbench96"
 _MOST_WORDS = 160
 """The most characters of a reason: the document's page has all of it."""
@@ -35,6 +36,25 @@ def _strongest(rows: Rows, shown: str) -> tuple[Experiment, TableRow]:
     return next((entry for entry in rows if class_of(entry[1].verdict) == shown), _deciding(rows))
 
 
+def _beside(rows: Rows, shown: str, row: TableRow | None) -> tuple[Experiment, TableRow] | None:
+    """The row of the other kernel with the published figures of this row; its row of the class if there is none."""
+    if not rows:
+        return None
+    alike = [entry for entry in rows if row is not None and _figures(entry[1]) == _figures(row)]
+    return _strongest(alike or rows, shown)
+
+
+def _figures(row: TableRow) -> tuple[str | None, ...]:
+    return row.published_before, row.published_after, row.published_ratio
+
+
+def _cell(entry: tuple[Experiment, TableRow] | None, rows: Rows) -> str:
+    """What the row gave, and its name where a claim has several."""
+    if entry is None:
+        return ""
+    return f"{_measured(entry[1])}{f' in {len(rows)} rows: {entry[1].row_name}' if len(rows) > 1 else ''}"
+
+
 def _measured(row: TableRow) -> str:
     """The ratio, or the figure where there is none, with the spread over the placements.
 
@@ -44,7 +64,8 @@ def _measured(row: TableRow) -> str:
     value = number(row.after) if row.ratio is None else number(row.ratio)
     if (row.published_ratio or "").startswith("saves") and row.before is not None and row.after is not None:
         return f"saves {number(row.before - row.after)}, ratio {value}{f' ({spread})' if spread else ''}"
-    if row.ratio is not None and _without_ratio(row) and row.before is not None and row.after is not None:
+    without = _without_ratio(row) if row.ratio is not None else not row.before
+    if without and row.before is not None and row.after is not None:
         return f"{number(row.before)} → {number(row.after)} {row.unit}"
     unit = f" {row.unit}" if row.ratio is None and value else ""
     return f"{value}{unit}{f' ({spread})' if spread else ''}"
@@ -100,18 +121,18 @@ def short(reason: str) -> str:
 
 def _line(entry: Measurement, document: str, *, alike: bool) -> str:
     shown = entry.shown
-    ours = _strongest(entry.ours, shown) if entry.ours else None
-    own = _strongest(entry.own, shown) if entry.own else None
-    deciding = ours if ours and entry.alone == shown else own or ours
+    of_ours = bool(entry.ours) and (entry.alone == shown or not entry.own)
+    deciding = _strongest(entry.ours if of_ours else entry.own, shown) if entry.ours or entry.own else None
     row = deciding[1] if deciding else None
-    inputs = ours[1].inputs if ours and isinstance(ours[1], CellRecord) else ""
-    rows = "" if len(entry.ours) < 2 else f" in {len(entry.ours)} rows"
+    ours = deciding if of_ours else _beside(entry.ours, shown, row)
+    own = _beside(entry.own, shown, row) if of_ours else deciding
     return line([
         _words(entry, document, deciding[0] if deciding else None, alike=alike),
         _published(row, entry),
-        f"{_measured(ours[1])}{rows}" if ours else "",
-        inputs,
-        _measured(own[1]) if own else "",
+        _cell(ours, entry.ours),
+        ours[1].inputs if ours else "",
+        _cell(own, entry.own),
+        own[1].inputs if own else "",
         shown,
         _why(deciding),
     ])  # fmt: skip
@@ -140,7 +161,9 @@ def build(store: Store) -> str:
         "",
         "Each line is one measurement that a document printed: published, on our kernel, on the paper's own kernel, "
         "and the class of its verdict. The class is the stronger of the two kernels'. "
-        "[Experiments](experiments.md) has the rules. The link of a claim leads to all of its rows and counters.",
+        "[Experiments](experiments.md) has the rules. The link of a claim leads to all of its rows and counters. "
+        'Behind a figure, in brackets, is its spread over placements of code and data. "Over inputs" is its spread '
+        "over what the machine's file leaves open ([memories.md](memories.md)).",
         "",
         records.generated(store, "pagewalk claims page all"),
         "",

@@ -425,8 +425,8 @@ def _placements(tables: Mapping[str, Sequence[CellRecord]], whose: str = "") -> 
         parts = [f"{number} in {', '.join(names)}" for number, names in groups.items()]
         made = f"The rows{whose} were measured with several placements{where}: {'; '.join(parts)}"
     return (
-        f"{made}. Figures and ratio are those of the median, the spread is from the least to the greatest, and a "
-        "verdict is one that all bear out."
+        f"{made}. Figures and ratio are those of the median. The spread is from the least to the greatest. A verdict "
+        "is one that all bear out."
     )
 
 

@@ -259,7 +259,7 @@ def reason(row: Row, kind: Kind, before: Measured | None, after: Measured, *, ed
         words.append(f"the control, which shows that the policy acts here: {acted}")
     if kind in _UNSHOWN:
         words += _deeper(row, before, after)
-    if kind in ("not reproduced", "direction reproduced", "overshoots"):
+    if kind in ("not reproduced", "direction reproduced", "overshoots", "no change, as published"):
         about = policies.descriptions()
         causes = sorted({cause for name in changed_policies(row) for cause in about[name].causes})
         if causes:

@@ -1,14 +1,16 @@
 """Tables that were measured on kernel images of a person's own, kept in the project: `experiments/measured/*.json`.
 
-A file has an experiment's table, counters of its runs, and of each image the hash, the banner and facts of its
-configuration. From these files a paper's page can be printed again by who does not have the images. A table is judged
-when it is read, by the rules of verdicts as they are then.
+A file has an experiment's table and counters of its runs. Of each image it has the hash, the banner and facts of its
+configuration. Of each row it has what other inputs of the machine made of it, if they were tried. From these files a
+paper's page can be printed again by who does not have the images. A table is judged when it is read, by the rules of
+verdicts as they are then.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import field as dataclass_field
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +18,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.dataclasses import dataclass
 
-from pagewalk import explain, records, writing
+from pagewalk import explain, memories, records, writing
 from pagewalk.errors import BadInput
 from pagewalk.experiment_file import Setting
 from pagewalk.experiments import Experiment, Row
@@ -54,9 +56,13 @@ class SideCounts(_Model):
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class MeasuredRow(TableRow):
-    """A row with the counters of its sides: one, or before and after."""
+    """A row with the counters of its sides: one, or before and after.
+
+    `tried` is what the row was with each variant of the machine's inputs; empty if none was tried.
+    """
 
     sides: list[SideCounts]
+    tried: list[memories.Tried] = dataclass_field(default_factory=list, kw_only=True)
 
 
 class Table(_Model):
@@ -113,14 +119,25 @@ def _judged(row: Row, kept: MeasuredRow) -> MeasuredRow:
     verdict = judge_spread(row, figures).kind
     sides = [Measured(0, side.iterations, 0, side.counters, {}) for side in kept.sides]
     if not sides:
-        return replace(kept, verdict=verdict)
+        return _over_inputs(row, replace(kept, verdict=verdict))
     if len(sides) > 1:
         verdict = controlled(verdict, acted=[sides[0].counters != sides[-1].counters])
     edge = at_edge(row, figures)
     reason = explain.reason(row, verdict, sides[0] if len(sides) > 1 else None, sides[-1], edge=edge)
     if row.composite is not None:
         reason = f"counts for no claim: {row.composite}; {reason}"
-    return replace(kept, verdict=verdict, reason=reason)
+    return _over_inputs(row, replace(kept, verdict=verdict, reason=reason))
+
+
+def _over_inputs(row: Row, kept: MeasuredRow) -> MeasuredRow:
+    """The row with the verdict that holds with the variants that it was tried with, each judged by today's rules."""
+    again = [
+        replace(one, verdict=judge_spread(row, [(one.before, one.after)]).kind)
+        for one in kept.tried
+        if one.after is not None
+    ]
+    spread = memories.spread_of(again)
+    return kept if spread is None or not row.published.claims else memories.with_inputs(kept, spread, row)
 
 
 def counts(measured: Measured) -> dict[str, int]:
@@ -165,6 +182,7 @@ def _images(store: Store, rows: Mapping[tuple[str, str], Row], cells: list[CellR
 def write(store: Store, experiment: Experiment) -> Path:
     """Keeps the experiment's latest table; returns the file. BadInput if rows are missing in it."""
     rows = experiment.by_place
+    tried = memories.tried_last(store, experiment.name)
     cells = [cell for cell in records.cells(store, experiment.name) if (cell.row_name, cell.machine) in rows]
     if len(cells) < len(rows):
         raise BadInput(
@@ -177,6 +195,7 @@ def write(store: Store, experiment: Experiment) -> Path:
         rows=[
             MeasuredRow(
                 sides=_sides(store, rows[cell.row_name, cell.machine], cell),
+                tried=tried.get((cell.row_name, cell.machine), []),
                 **{field.name: getattr(cell, field.name) for field in fields(TableRow)},
             )
             for cell in cells

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from pagewalk import inputs, machines, records
 from pagewalk.errors import BadInput
@@ -22,7 +22,7 @@ from pagewalk.experiments import Experiment, Row, Side
 from pagewalk.inputs import AS_IN_FILE, FASTEST, SLOWEST, Variant, end_of, told
 from pagewalk.machines import Machine
 from pagewalk.markdown import head, line
-from pagewalk.records import CellRecord
+from pagewalk.records import CellRecord, TableRow
 from pagewalk.rejudged import rejudged
 from pagewalk.simulate import Events
 from pagewalk.store import Store
@@ -42,6 +42,7 @@ EDGE_PLACEMENTS = 3
 
 Figures: TypeAlias = tuple[float | None, float | None, float | None]
 """What a row gave with one variant: before, after and their ratio."""
+_R = TypeVar("_R", bound=TableRow)
 _Choice: TypeAlias = Callable[[Machine, Collection[str]], list[Variant]]
 
 
@@ -235,16 +236,17 @@ def compare(lab: Lab, found: Iterable[Experiment], events: Events, *, extremes: 
 
     `extremes`: with the files' inputs, all fastest and all slowest alone. Else also with the corners, and with each
     input alone if the class differs at one of these, or if the row has one side; a row whose runs are long has neither.
-    A row at an edge of its class has more placements. Rows of kernels that a person must have are left out.
+    A row at an edge of its class has more placements. Rows of kernels that a person must have are left out, unless
+    `lab` has their images.
     """
     planned = [
         _Planned(experiment, row)
         for experiment in found
         for row in experiment.rows
-        if row.published.claims and not row.images
+        if row.published.claims and lab.images.keys() >= set(row.images)
     ]
     if not planned:
-        raise BadInput("no row of our kernel has a claim: there is no verdict that an input could decide")
+        raise BadInput("no row that can be run has a claim: there is no verdict that an input could decide")
     _measure(lab, planned, lambda machine, fixed: inputs.ends(machine, fixed)[:1], events)
     short = [] if extremes else [entry for entry in planned if not entry.is_long(lab.store)]
     for entry in short:
@@ -286,7 +288,7 @@ def tried(store: Store, found: Iterable[Experiment]) -> list[Varied]:
     varied = []
     for experiment in found:
         kept = {(cell.row_name, cell.machine): cell for cell in records.cells(store, experiment.name)}
-        latest = _latest(store, experiment.name)
+        latest = tried_last(store, experiment.name)
         for row in experiment.rows:
             place = row.place
             made = latest.get(place, ())
@@ -301,8 +303,8 @@ def tried(store: Store, found: Iterable[Experiment]) -> list[Varied]:
 
 
 @dataclass(frozen=True)
-class _Tried:
-    """What a row is with one variant of its machine."""
+class Tried:
+    """What a row is with one variant of its machine; `settings` are the keys that it sets (None: not kept)."""
 
     variant: str
     before: float | None
@@ -312,9 +314,9 @@ class _Tried:
     verdict: Kind
 
 
-def _latest(store: Store, experiment: str) -> dict[tuple[str, str], list[_Tried]]:
+def tried_last(store: Store, experiment: str) -> dict[tuple[str, str], list[Tried]]:
     """What the rows of an experiment were with each variant when they were last tried, by name and machine."""
-    found: dict[tuple[str, str], list[_Tried]] = {}
+    found: dict[tuple[str, str], list[Tried]] = {}
     made: dict[tuple[str, str], datetime] = {}
     for row, machine, when, *values in store.query(
         "SELECT row_name, machine, made, variant, before, after, ratio, settings, verdict FROM inputs "
@@ -322,7 +324,7 @@ def _latest(store: Store, experiment: str) -> dict[tuple[str, str], list[_Tried]
         [experiment],
     ):
         if made.setdefault((row, machine), when) == when:
-            found.setdefault((row, machine), []).append(_Tried(*values))
+            found.setdefault((row, machine), []).append(Tried(*values))
     return found
 
 
@@ -350,16 +352,19 @@ class Spread:
 
 def spreads(store: Store, experiment: str) -> dict[tuple[str, str], Spread]:
     """What the rows of an experiment were with other inputs when they were last tried, by name and machine."""
-    spread = {}
-    for place, latest in _latest(store, experiment).items():
-        compared = [one.after if one.ratio is None else one.ratio for one in latest]
-        known = [value for value in compared if value is not None]
-        verdicts: dict[str, str] = {one.variant: one.verdict for one in latest}
-        if AS_IN_FILE in verdicts:
-            settings = {one.variant: one.settings for one in latest}
-            figures = {one.variant: (one.before, one.after, one.ratio) for one in latest}
-            spread[place] = Spread(min(known, default=None), max(known, default=None), verdicts, figures, settings)
-    return spread
+    return {place: spread for place, latest in tried_last(store, experiment).items() if (spread := spread_of(latest))}
+
+
+def spread_of(tried: Sequence[Tried]) -> Spread | None:
+    """The spread of one row; None if it was not tried with the files' own values."""
+    compared = [one.after if one.ratio is None else one.ratio for one in tried]
+    known = [value for value in compared if value is not None]
+    verdicts: dict[str, str] = {one.variant: one.verdict for one in tried}
+    if AS_IN_FILE not in verdicts:
+        return None
+    settings = {one.variant: one.settings for one in tried}
+    figures = {one.variant: (one.before, one.after, one.ratio) for one in tried}
+    return Spread(min(known, default=None), max(known, default=None), verdicts, figures, settings)
 
 
 def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
@@ -379,11 +384,11 @@ def judged(store: Store, experiment: Experiment) -> list[CellRecord]:
             cell = rejudged(runs, row, cell)  # noqa: PLW2901
         # A row whose claim stands elsewhere now is tried with other inputs no more.
         tried_now = spread is not None and (row is None or bool(row.published.claims))
-        judged.append(_judged(cell, spread, row) if spread is not None and tried_now else cell)
+        judged.append(with_inputs(cell, spread, row) if spread is not None and tried_now else cell)
     return judged
 
 
-def _figure_when_tried(cell: CellRecord, spread: Spread) -> list[str]:
+def _figure_when_tried(cell: TableRow, spread: Spread) -> list[str]:
     """What the row was with the files' inputs when others were tried, unless that lies within its placements now."""
     _, after, ratio = spread.figures[AS_IN_FILE]
     then = after if ratio is None else ratio
@@ -394,7 +399,7 @@ def _figure_when_tried(cell: CellRecord, spread: Spread) -> list[str]:
     return [f"tried when the row was {then:.3g}"]
 
 
-def _judged(cell: CellRecord, spread: Spread, row: Row | None) -> CellRecord:
+def with_inputs(cell: _R, spread: Spread, row: Row | None) -> _R:
     """The row with what other inputs make of it; `row` is None if its experiment has it no more."""
     of_today = row is None or _of_today(row, spread.settings)
     said = [spread.shown, *([] if of_today else [OTHER_RANGES]), *_figure_when_tried(cell, spread)]

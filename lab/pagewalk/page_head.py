@@ -37,8 +37,10 @@ def tally(classes: Iterable[str]) -> str:
 def counted(entries: Sequence[Measurement]) -> str:
     """The sentence that counts a document's measurements by class."""
     shown = [entry.shown for entry in entries]
+    claims = sum(len(entry.claims) for entry in entries)
     whole = "one measurement" if len(shown) == 1 else f"{len(shown)} measurements"
-    return f"Of {whole}: {tally(shown)}."
+    told = f"Its {claims} claims are {whole}" if claims > len(shown) else f"Of {whole}"
+    return f"{told}: {tally(shown)}."
 
 
 def _seen(document: Document, own: Iterable[tuple[Experiment, TableRow]]) -> list[str]:

@@ -29,7 +29,8 @@ _COLUMNS = (
 class TableRow:
     """One row of an experiment's table: published figures as they are printed, ours, and the verdict.
 
-    `pairs` is empty for a table that was kept without them.
+    `pairs` is empty for a table that was kept without them. `inputs` is the spread of its ratio, or figure, over what
+    the machine's file leaves open (`memories.with_inputs`).
     """
 
     row_name: str
@@ -48,21 +49,18 @@ class TableRow:
     verdict: str
     reason: str
     pairs: Pairs = field(default=(), kw_only=True)
+    inputs: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True)
 class CellRecord(TableRow):
-    """A row as the results file keeps it, with the runs that it was measured by.
-
-    `inputs` is the spread of its ratio, or figure, over what the machine's file leaves open (`memories.judged`).
-    """
+    """A row as the results file keeps it, with the runs that it was measured by."""
 
     experiment: str
     made: datetime
     number: int
     before_run: str | None
     after_run: str
-    inputs: str = field(default="", kw_only=True)
 
     @property
     def figure(self) -> tuple[str | None, ...] | None:

@@ -46,8 +46,6 @@ def rejudged(runs: Mapping[str, StoredRun], row: Row, cell: CellRecord) -> CellR
         kind = controlled(kind, acted=[_acted(cell, before, after)])
     shown = Cell(row, cell.before, cell.after, cell.ratio, kind, cell.reason, cell.before_run, cell.after_run).record()
     told = {name: shown[name] for name in _PUBLISHED} | {"claims": tuple(shown["claims"])}
-    if kind == cell.verdict and all(getattr(cell, name) == value for name, value in told.items()):
-        return cell
     reason = cell.reason
     if after is not None:
         reason = explain.reason(row, kind, before, after, edge=at_edge(row, cell.pairs))

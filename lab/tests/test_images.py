@@ -23,6 +23,7 @@ from pagewalk import (
     experiments,
     images,
     measured,
+    memories,
     native,
     own_page,
     programs,
@@ -391,6 +392,39 @@ def test_a_row_runs_its_images_and_the_table_keeps_them(
         (tmp_path / f"{loaded.name}.json").write_text(json.dumps(table))
         page = "\n".join(own_page.section(store, loaded))
         assert f"These are {len(loaded.rows) - 1} of the experiment's {len(loaded.rows)} rows." in page
+
+
+def test_a_kept_row_has_the_verdict_that_other_inputs_leave_it(
+    experiment: Path, kernel: Path, make_kernel: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment.write_text(f'{EXPERIMENT}claim = "lkml05.pin"\n')
+    newer = make_kernel(BANNER.replace("2.4.99", "2.6.1"))
+    named = images.from_words([f"old={kernel}", f"new={newer}"], [], ["old", "new"])
+    loaded = experiments.load(experiment)
+    monkeypatch.setattr(measured, "place", lambda name: tmp_path / f"{name}.json")
+
+    def script(job: Job) -> RunResult:
+        return called(1000 if job.kernel == newer.read_bytes() else 1230)(job)
+
+    with Store(tmp_path / "r.duckdb") as store:
+        lab = BenchLab(ScriptedRunner(script), store, images=named)
+        lab.experiment(loaded, Quiet(), seeds=2)
+        memories.compare(lab, [loaded], Quiet(), extremes=True)
+        table = json.loads(measured.write(store, loaded).read_text())
+    row = next(row for row in table["rows"] if row["claims"])
+    assert [one["variant"] for one in row["tried"]][:1] == ["as in the file"]
+    kept = measured.read(loaded)
+    assert kept is not None
+    assert next(found for found in kept.rows if found.claims).inputs == "1.23"
+    own = row["tried"][0]
+    slow = own | {"variant": "all slowest", "before": own["after"] * 1.1, "ratio": 1.1}
+    row["tried"] = [own, slow]
+    (tmp_path / f"{loaded.name}.json").write_text(json.dumps(table))
+    kept = measured.read(loaded)
+    assert kept is not None
+    judged = next(found for found in kept.rows if found.claims)
+    assert (judged.verdict, judged.inputs.split(",")[0]) == ("direction reproduced", "1.1 to 1.23")
+    assert judged.reason.startswith("ratio reproduced with the files' inputs; direction reproduced with all slowest; ")
 
 
 def test_a_part_of_a_table_does_not_replace_the_whole(experiment: Path, tmp_path: Path) -> None:

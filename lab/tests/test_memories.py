@@ -224,7 +224,7 @@ def test_only_rows_with_a_claim_are_varied_and_only_verdicts_counted(tmp_path: P
 def test_an_experiment_without_claims_is_refused(experiment: Experiment, tmp_path: Path) -> None:
     with Store(tmp_path / "results.duckdb") as store:
         found = dataclasses.replace(experiment, rows=())
-        with pytest.raises(BadInput, match="no row of our kernel has a claim"):
+        with pytest.raises(BadInput, match="no row that can be run has a claim"):
             memories.compare(BenchLab(ScriptedRunner(script), store), [found], Quiet())
 
 

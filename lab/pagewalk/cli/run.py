@@ -290,6 +290,11 @@ def compare_memories(
     kept: Annotated[
         bool, typer.Option("--kept", help="Measure nothing: what was tried last, of the experiments that were tried.")
     ] = False,
+    image: own_images.Images = None,
+    image_config: own_images.Configurations = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep what your images' rows were with the tables in experiments/measured.")
+    ] = False,
     plot: options.Plot = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
@@ -299,7 +304,8 @@ def compare_memories(
     The page goes to the file, or is printed. The experiments' own tables are not changed; the spread over the inputs
     is kept beside them, and the pages of the claims show it. Both ends are crossed with the keys that have no faster
     end, and each value is tried alone where an input decides; rows with long runs have the ends only. Experiments can
-    be measured one after another; a page of all of them is made with `--kept`.
+    be measured one after another; a page of all of them is made with `--kept`. Rows of the papers' own kernels are
+    measured where `--image` names their images, as with `pagewalk run`.
 
     Example: `pagewalk memories osdi99-table2 osdi99-table3 -o docs/memories.md`
     """
@@ -307,6 +313,8 @@ def compare_memories(
     if output is not None:
         check_writable(output)
     if kept:
+        if image or record:
+            raise WrongOption("--kept measures nothing: --image and --record go without it")
         with results_file.opened(read_only=True, notify=partial(say, err)) as store, store.reading():
             varied = memories.tried(store, found)
             page = memories.page(store, varied)
@@ -316,9 +324,13 @@ def compare_memories(
                 hint=f"pagewalk memories {' '.join(names)} --extremes",
             )
     else:
-        with laboratory(jobs, cluster) as lab, events(as_json=False) as listener:
+        named = own_images.chosen(found, image, image_config)
+        with laboratory(jobs, cluster, named) as lab, events(as_json=False) as listener:
             varied = memories.compare(lab, found, listener, extremes=extremes)
             page = memories.page(lab.store, varied)
+            for experiment in found if record else ():
+                if experiment.images:
+                    say(err, f"wrote {measured.write(lab.store, experiment)}")
     if plot is not None:
         from pagewalk.report import plots  # noqa: PLC0415 - the plots are slow to import
 
