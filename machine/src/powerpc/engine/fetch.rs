@@ -277,7 +277,7 @@ impl Processor {
     unsafe fn begin_anew(&mut self, op: *const Op) -> *const Op {
         // SAFETY: the caller's.
         unsafe {
-            if self.time_block_by_table(op) {
+            if self.time_block_by_line(op) || self.time_block_by_table(op) {
                 self.account(op)
             } else {
                 self.begin_slowly(op)
