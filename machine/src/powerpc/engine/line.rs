@@ -443,20 +443,32 @@ impl Lines {
     }
 
     /// The op of the instruction at `physical`, and its line's cause, if the line has a decoded form. The host brings
-    /// the ops from there on.
+    /// the line.
     #[inline(always)]
     pub fn decoded(&self, physical: u32) -> Option<(*const Op, u8)> {
+        let line = self.expect(physical)?;
+        let index = (physical as usize >> 2) & (self.shape.words - 1);
+        // SAFETY: a line of the store has its header and its ops within its part of the allocation.
+        unsafe {
+            let op = line.add(HEADER + index * size_of::<Op>());
+            Some((op.cast(), (*line.cast::<Line>()).cause))
+        }
+    }
+
+    /// The decoded form of the line at `physical`, if it has one. The host brings it, or most of a long one.
+    #[inline(always)]
+    pub fn expect(&self, physical: u32) -> Option<*const u8> {
+        /// The parts that a line of 32 bytes has.
+        const PARTS: usize = 7;
         let number = *self.index.get((physical >> self.line_shift) as usize)?;
         let number = (number as usize).checked_sub(1)?;
-        let index = (physical as usize >> 2) & (self.shape.words - 1);
-        // SAFETY: a line of the store has its header, its ops and its raw words within its part of the allocation.
+        // SAFETY: the store has this line, behind which there are `SINGLES` others.
         unsafe {
             let line = self.base.add(number * self.shape.stride);
-            let first = HEADER + index * size_of::<Op>();
-            for at in (first & !63..self.shape.stride).step_by(64) {
-                prefetch::soon(Some(&*line.add(at)));
+            for part in 0..PARTS {
+                prefetch::soon(Some(&*line.add(part * 64)));
             }
-            Some((line.add(first).cast(), (*line.cast::<Line>()).cause))
+            Some(line.cast_const())
         }
     }
 
