@@ -466,7 +466,7 @@ impl Lines {
         unsafe {
             let line = self.base.add(number * self.shape.stride);
             for part in 0..PARTS {
-                prefetch::soon(Some(&*line.add(part * 64)));
+                prefetch::at(line.add(part * 64));
             }
             Some(line.cast_const())
         }
@@ -610,6 +610,7 @@ unsafe fn next_line(m: &mut Processor, op: *const Op) -> *const Op {
 mod tests {
     use super::*;
     use crate::config::CoreKind;
+    use crate::powerpc::engine::timing::NO_STATE;
 
     /// `addi r3, r3, n` in each word of a line of 32 bytes.
     fn code(n: u32) -> Vec<u8> {
@@ -654,6 +655,29 @@ mod tests {
             assert_eq!((*last).link.tag, Link::NONE.tag);
             assert_ne!(lines.key(last), key);
             assert_eq!(lines.word(last), 0x3863_0007);
+        }
+    }
+
+    #[test]
+    fn a_line_keeps_costs_until_it_is_decoded_anew() {
+        for bytes in [16, 32, 128] {
+            let mut lines = Lines::new(4096, bytes, 8, InstructionSet::of(CoreKind::Ppc604));
+            lines.fill(0, &code(1).repeat(4)[..bytes], 3, |_| true);
+            let (first, last) = (lines.at(0), lines.at(bytes as u32 - 4));
+            // SAFETY: both are ops of this store, and no reference to a cost lives longer than its statement.
+            unsafe {
+                let count = lines.others(first).len();
+                assert!(count >= OTHERS);
+                lines.others(first)[count - 1].before = 7;
+                assert_eq!(lines.others(last)[count - 1].before, 7);
+                assert_eq!(lines.word(last), 0x3863_0001);
+                lines.fill(0, &code(2).repeat(4)[..bytes], 3, |_| true);
+                let forgotten = |cost: &BlockTiming| cost.before == NO_STATE;
+                assert!(lines.others(last).iter().all(forgotten));
+                lines.others(first)[0].before = 8;
+                lines.forget_timings();
+                assert!(lines.others(first).iter().all(forgotten));
+            }
         }
     }
 }

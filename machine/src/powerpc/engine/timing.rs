@@ -5,7 +5,8 @@
 //! the resulting state for the state in which it was last entered: entering a block is then one comparison.
 //!
 //! If that fails, a few other costs are searched that the line keeps, then a table; if that fails, too, the schedule
-//! computes the cost. All give the same result. With the oracle on, the schedule computes it for each line that is entered.
+//! computes the cost. All give the same result. With the oracle on, the schedule computes it for each line that is
+//! entered.
 
 use rustc_hash::FxHashMap;
 
