@@ -558,7 +558,7 @@ mod tests {
             )
         };
         assert_eq!(links(first), (behind, std::ptr::null()));
-        assert_eq!(links(behind), (std::ptr::null(), other));
+        assert_eq!(links(behind), (behind, other), "a link that is not made");
         blocks.lose_last();
         assert_eq!(blocks.following(0, 0x1000, false), first);
         assert_eq!(blocks.following(2, 0x2000, false), other);
