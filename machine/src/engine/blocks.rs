@@ -6,7 +6,8 @@
 
 use std::mem::MaybeUninit;
 
-use crate::memory::{Fixed, RamAddress};
+use crate::computer::pages;
+use crate::memory::{Fixed, RamAddress, prefetch};
 
 /// One of the parts of a block: its head, an instruction, or what else the instruction set puts between them.
 pub trait Part: Copy {
@@ -70,6 +71,8 @@ pub struct Blocks<P> {
     count: usize,
     /// How often all blocks were dropped.
     resets: u64,
+    /// How far the head that [`Blocks::following`] or [`Blocks::enter`] gave last is behind the first part, in bytes.
+    last: Option<u32>,
     /// The heads of dropped blocks of which more is kept elsewhere: their places among the parts.
     dropped: Vec<u32>,
     /// Where jumps that go to different places went: by target, the place of the block's head among the parts, or of
@@ -102,11 +105,16 @@ impl<P: Part> Blocks<P> {
     /// No blocks, for a machine with so much RAM.
     #[must_use]
     pub fn new(ram: usize) -> Self {
+        let mut slots = vec![0; PLACES].into_boxed_slice();
+        let mut parts = Box::new_uninit_slice(PARTS).into_vec();
+        pages::large(&mut slots);
+        pages::large(&mut parts);
         Blocks {
-            slots: vec![0; PLACES].into_boxed_slice(),
-            parts: Box::new_uninit_slice(PARTS).into_vec().into(),
+            slots,
+            parts: parts.into(),
             count: 0,
             resets: 0,
+            last: None,
             dropped: Vec::new(),
             targets: Box::new([0; TARGETS]),
             pieces: vec![0; ram >> 12].into_boxed_slice(),
@@ -184,6 +192,44 @@ impl<P: Part> Blocks<P> {
         head
     }
 
+    /// [`Blocks::target`] for a block that runs behind the block that this function or [`Blocks::enter`] gave last, as
+    /// far as the caller knows. The two are linked, so that the host finds the second one at once the next time.
+    #[inline(always)]
+    #[must_use]
+    pub fn following(&mut self, target: u32, pa: RamAddress, mode: bool) -> *const P {
+        let first = self.parts.pointer().cast::<P>().cast_const();
+        let mut head;
+        // SAFETY: `last` leads to a head, even if that is dead: it is forgotten when all blocks are dropped.
+        unsafe {
+            let last = self.last.map(|last| first.byte_add(last as usize));
+            let successor = match last {
+                Some(last) if !(*last).begins_at(pa.wrapping_sub((*last).bytes()), mode) => {
+                    Successor::Taken
+                }
+                _ => Successor::Straight,
+            };
+            head = last.map_or(std::ptr::null(), |last| linked(last, successor, pa, mode));
+            if head.is_null() {
+                head = self.target(target, pa, mode);
+                if head.is_null() {
+                    return head;
+                }
+                if let Some(last) = last {
+                    self.link(last, successor, head);
+                }
+            }
+            self.last = Some(head.byte_offset_from(first) as u32);
+            expect_successors(head);
+        }
+        head
+    }
+
+    /// What runs next does not follow the last block.
+    #[inline(always)]
+    pub fn lose_last(&mut self) {
+        self.last = None;
+    }
+
     /// Enters a new block, and returns its head.
     pub fn enter(&mut self, pa: RamAddress, mode: bool, block: &[P]) -> *const P {
         if self.count + block.len() > PARTS {
@@ -211,6 +257,7 @@ impl<P: Part> Blocks<P> {
             mark(&mut self.pieces, page, piece);
             mark(&mut self.either, page, piece);
         }
+        self.last = Some((head * size_of::<P>()) as u32);
         self.part(head).unwrap_or(std::ptr::null_mut())
     }
 
@@ -374,6 +421,24 @@ pub unsafe fn linked<P: Part>(
     }
 }
 
+/// The block at `head` is about to run. The host brings its next parts, and the heads of the blocks that it is linked
+/// to.
+///
+/// # Safety
+/// As [`linked`].
+#[inline(always)]
+unsafe fn expect_successors<P: Part>(head: *const P) {
+    // SAFETY: as in `linked`. What is prefetched need not be there.
+    unsafe {
+        for successor in [Successor::Taken, Successor::Straight] {
+            prefetch::at(head.wrapping_byte_offset((*head).away(successor) as isize));
+        }
+        for line in 1..3 {
+            prefetch::at(head.cast::<[u8; 64]>().wrapping_add(line));
+        }
+    }
+}
+
 /// Marks a piece of a page.
 #[inline(always)]
 fn mark(pieces: &mut [u64], page: usize, piece: u32) {
@@ -473,6 +538,38 @@ mod tests {
             assert!(linked(first, Successor::Taken, 0x2000, false).is_null());
         }
         assert_eq!(blocks.find(0x1000, false), first);
+    }
+
+    #[test]
+    fn a_block_is_linked_to_what_follows_it() {
+        let mut blocks: Blocks<Toy> = Blocks::new(1 << 16);
+        let other = blocks.enter(0x2000, false, &block(0x2000));
+        let behind = blocks.enter(0x1008, false, &block(0x1008));
+        let first = blocks.enter(0x1000, false, &block(0x1000));
+        assert_eq!(blocks.following(1, 0x1008, false), behind);
+        assert!(blocks.following(2, 0x3000, false).is_null());
+        assert_eq!(blocks.following(2, 0x2000, false), other);
+        // SAFETY: all are heads of these blocks.
+        let links = |head| unsafe {
+            let at = |successor, pa| linked(head, successor, pa, false);
+            (
+                at(Successor::Straight, 0x1008),
+                at(Successor::Taken, 0x2000),
+            )
+        };
+        assert_eq!(links(first), (behind, std::ptr::null()));
+        assert_eq!(links(behind), (behind, other), "a link that is not made");
+        blocks.lose_last();
+        assert_eq!(blocks.following(0, 0x1000, false), first);
+        assert_eq!(blocks.following(2, 0x2000, false), other);
+        assert_eq!(links(first), (behind, other));
+        blocks.forget(0x1008, 4);
+        assert_eq!(blocks.following(0, 0x1000, false), first);
+        assert!(blocks.following(1, 0x1008, false).is_null());
+        blocks.count = PARTS - 1;
+        let anew = blocks.enter(0x1008, false, &block(0x1008));
+        assert!(blocks.following(0, 0x1000, false).is_null());
+        assert_eq!(blocks.following(1, 0x1008, false), anew);
     }
 
     #[test]

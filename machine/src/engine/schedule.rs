@@ -145,21 +145,23 @@ pub struct Schedule {
 pub struct Taken {
     set: usize,
     way: usize,
-    head: usize,
+    head: u32,
     state: Number,
     /// [`Schedules::age`] when it was taken: it goes back if no set was emptied since.
     age: u64,
     pub schedule: Box<Schedule>,
 }
 
-/// The schedules of a block, or of what is behind an instruction of a block.
-#[derive(Default)]
-struct Set {
-    /// The address of the block's head, or of that instruction.
-    head: usize,
-    /// By the number of the state.
-    ways: [Option<(Number, Box<Schedule>)>; WAYS],
-    /// How many have been made: where the next one goes.
+/// The schedules of a block, or of what is behind an instruction of a block, by the number of the state.
+type Set = [Option<(Number, Box<Schedule>)>; WAYS];
+
+/// The block, or the instruction of a block, that has a set. It stands apart, so that the host's caches hold the owners
+/// of all sets.
+#[derive(Clone, Copy, Default)]
+struct Owner {
+    /// The address of the block's head, or of that instruction, as far as 32 bits tell it. All lie near each other.
+    head: u32,
+    /// How many schedules have been made: where the next one goes.
     made: u8,
     /// How often other blocks wanted the set since its block was run last.
     wanted: u8,
@@ -174,6 +176,7 @@ pub struct Schedules {
     states: Vec<State>,
     numbers: FxHashMap<Pending, Number>,
     sets: Box<[Set]>,
+    owners: Box<[Owner; SETS]>,
     /// [`super::blocks::Blocks::resets`], by which the heads are known.
     resets: u64,
     /// How often all sets were emptied.
@@ -189,6 +192,7 @@ impl Default for Schedules {
             states: Vec::new(),
             numbers: FxHashMap::default(),
             sets: (0..SETS).map(|_| Set::default()).collect(),
+            owners: Box::new([Owner::default(); SETS]),
             resets: 0,
             age: 0,
             known: UNKNOWN,
@@ -199,7 +203,7 @@ impl Default for Schedules {
     }
 }
 
-impl Set {
+impl Owner {
     /// What it has cost. If that is more than it has saved, it pauses.
     fn costs(&mut self, credit: u8) {
         self.credit = self.credit.saturating_sub(credit);
@@ -286,6 +290,7 @@ impl Schedules {
     fn forget(&mut self) {
         self.age += 1;
         self.sets.fill_with(Set::default);
+        self.owners.fill(Owner::default());
     }
 
     /// The number of the state that the pipeline is in.
@@ -336,45 +341,48 @@ impl Schedules {
             self.forget();
         }
         let looks = self.known == UNKNOWN;
-        let place = place(head);
-        let set = &mut self.sets[place];
-        if set.head != head {
+        let (place, head) = (place(head), head as u32);
+        let owner = &mut self.owners[place];
+        if owner.head != head {
             // Another block's. It goes if it is not run any more.
-            set.wanted = set.wanted.saturating_add(1);
-            if set.made == 0 || set.wanted > PATIENCE {
-                *set = Set {
+            owner.wanted = owner.wanted.saturating_add(1);
+            if owner.made == 0 || owner.wanted > PATIENCE {
+                if owner.made != 0 {
+                    self.sets[place] = Set::default();
+                }
+                *owner = Owner {
                     head,
                     credit: CREDIT,
-                    ..Set::default()
+                    ..Owner::default()
                 };
             }
             return None;
         }
-        set.wanted = 0;
-        if set.pause != 0 {
-            set.pause -= 1;
+        owner.wanted = 0;
+        if owner.pause != 0 {
+            owner.pause -= 1;
             return None;
         }
         let state = self.state(issued, ready, Op::SINK);
         let age = self.age;
-        let set = &mut self.sets[place];
-        let held = set.ways.iter_mut().enumerate();
+        let held = self.sets[place].iter_mut().enumerate();
         let found = held
             .filter(|(_, way)| way.as_ref().is_some_and(|(number, _)| *number == state))
             .find_map(|(way, held)| Some((way, held.take()?.1)));
+        let owner = &mut self.owners[place];
         let (way, schedule) = match found {
             Some(found) => {
                 if looks {
-                    set.costs(LOOKING);
+                    owner.costs(LOOKING);
                 } else {
-                    set.credit = CREDIT_MOST.min(set.credit + 1);
+                    owner.credit = CREDIT_MOST.min(owner.credit + 1);
                 }
                 found
             }
             None => {
-                let way = usize::from(set.made) % WAYS;
-                set.made = (set.made % WAYS as u8) + 1;
-                set.costs(MAKING);
+                let way = usize::from(owner.made) % WAYS;
+                owner.made = (owner.made % WAYS as u8) + 1;
+                owner.costs(MAKING);
                 (way, self.schedule(state, ops, costs))
             }
         };
@@ -391,9 +399,8 @@ impl Schedules {
     /// Puts a schedule back, unless its block has lost its set meanwhile, or the states have got other numbers.
     #[inline(always)]
     pub fn put(&mut self, taken: Taken) {
-        let set = &mut self.sets[taken.set];
-        if taken.age == self.age && taken.head == set.head {
-            set.ways[taken.way] = Some((taken.state, taken.schedule));
+        if taken.age == self.age && taken.head == self.owners[taken.set].head {
+            self.sets[taken.set][taken.way] = Some((taken.state, taken.schedule));
         }
     }
 

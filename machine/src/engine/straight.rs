@@ -2,7 +2,7 @@
 //! each decoded once. Several processors can implement [`Runs`] in one program; RISC-V and the toy of
 //! `machine/tests/toy` do.
 
-use super::blocks::{Blocks, Part};
+use super::blocks::{Blocks, Part, Successor};
 use crate::computer::{Limits, Pause, Progressing, Stop, StopOf};
 use crate::memory::RamAddress;
 
@@ -24,10 +24,12 @@ const MOST: usize = 32;
 /// A part of a block.
 #[derive(Clone, Copy)]
 pub enum Straight<I> {
-    /// Its head. One without bytes is of no valid block. `kept`: more is kept of it elsewhere.
+    /// Its head. One without bytes is of no valid block. `kept`: more is kept of it elsewhere. `away` has its links to
+    /// what it jumps to, and to what is behind it.
     Head {
         pa: RamAddress,
         bytes: u32,
+        away: [i32; 2],
         kept: bool,
     },
     Instruction(I),
@@ -56,8 +58,24 @@ impl<I: Instruction> Part for Straight<I> {
         *self = Straight::Head {
             pa: 0,
             bytes: 0,
+            away: [0; 2],
             kept: self.is_kept(),
         };
+    }
+
+    #[inline(always)]
+    fn away(&self, successor: Successor) -> i32 {
+        match self {
+            Straight::Head { away, .. } => away[successor as usize],
+            _ => 0,
+        }
+    }
+
+    #[inline(always)]
+    fn set_away(&mut self, successor: Successor, to: i32) {
+        if let Straight::Head { away, .. } = self {
+            away[successor as usize] = to;
+        }
     }
 
     #[inline(always)]
@@ -186,7 +204,7 @@ pub unsafe trait Runs: Progressing {
         }
         // Instructions lie at even addresses, or, where they do not, two of them may share a place.
         let target = (self.address() >> 1) as u32;
-        let mut head = self.blocks().target(target, pa, false);
+        let mut head = self.blocks().following(target, pa, false);
         if head.is_null() {
             let block = self.block(pa);
             if block.is_empty() {
@@ -258,6 +276,7 @@ pub unsafe trait Runs: Progressing {
         let head = |bytes| Straight::Head {
             pa,
             bytes,
+            away: [0; 2],
             kept: false,
         };
         let mut block = vec![head(bytes)];

@@ -176,6 +176,7 @@ impl Processor {
                 data_recent: std::ptr::null_mut(),
                 fetch_recent: std::ptr::null_mut(),
                 foresees: false,
+                unseen: false,
                 exit: Exit::Deadline,
             },
             account: Account::new(ram, line),
@@ -282,6 +283,7 @@ impl Processor {
         let heard = observers.hears_of_tlbs() || observers.recorder.is_some();
         self.account.tlb.unheard = !heard && !self.sanitized && self.memory.undo.is_none();
         self.hot.foresees = self.foresees();
+        self.hot.unseen = self.fetches_unseen();
         self.begin_watch();
         loop {
             if let Some(pause) = self.events() {

@@ -593,7 +593,10 @@ unsafe impl Runs for Processor {
         // SAFETY: the caller's.
         unsafe {
             match self.run_compiled(head) {
-                Some(result) => result,
+                Some(result) => {
+                    self.blocks.lose_last();
+                    result
+                }
                 None => self.run_scheduled(head),
             }
         }

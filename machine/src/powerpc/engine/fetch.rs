@@ -149,11 +149,9 @@ impl Processor {
     #[inline(always)]
     fn enter_again(&mut self, ea: u32) -> Option<*const Op> {
         if self.hot.cycles >= self.hot.due
-            || self.running.oracle
-            || self.single_steps()
+            || !self.hot.unseen
+            || self.steps_now()
             || self.breaks_in(ea, self.hot.instruction_tags.offset_mask)
-            || self.observers.sanitizers.is_some()
-            || self.observers.watch_time()
             || ea & !0xfff != self.hot.page && !self.turn_page(ea)
         {
             return None;
@@ -168,6 +166,11 @@ impl Processor {
                 return None;
             }
             prefetch::soon(self.memory.uncore.ram.bytes().get(line as usize));
+            // Most often the next line misses next.
+            let bytes = self.hot.instruction_tags.offset_mask + 1;
+            self.lines.expect(place.wrapping_add(bytes));
+            let next = line.wrapping_add(bytes) as usize;
+            prefetch::soon(self.memory.uncore.ram.bytes().get(next));
         }
         self.charge_code(cause, ea);
         let (attributes, now) = (self.attributes_by_shortcut(), self.hot.cycles);
@@ -218,7 +221,8 @@ impl Processor {
             self.wait_for_rest(op, place);
         }
         // As a rule, the block has waited until the whole line was there. Who watches the time is told of each block.
-        if self.memory.instruction.marked(place) || self.observers.watch_time() {
+        let watched = !self.hot.unseen && self.observers.watch_time();
+        if self.memory.instruction.marked(place) || watched {
             self.hot.deadline = 0;
         }
         op
@@ -277,7 +281,7 @@ impl Processor {
     unsafe fn begin_anew(&mut self, op: *const Op) -> *const Op {
         // SAFETY: the caller's.
         unsafe {
-            if self.time_block_by_table(op) {
+            if self.time_block_by_line(op) || self.time_block_by_table(op) {
                 self.account(op)
             } else {
                 self.begin_slowly(op)

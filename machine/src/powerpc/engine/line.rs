@@ -105,7 +105,8 @@ pub struct Op {
     pub link: Link,
 }
 
-/// A decoded line: this header, one [`Op`] a word, and one that goes on to the next line.
+/// A decoded line: this header, one [`Op`] a word, one that goes on to the next line, the raw words, and what blocks
+/// take that begin there ([`Lines::others`]).
 #[repr(C)]
 pub struct Line {
     /// Physical address and [`IN_USE`]; 0: not in use.
@@ -131,6 +132,12 @@ const CAPACITY: usize = 1 << 15;
 /// Decoded forms of instructions that run on their own, by a hash of the word.
 const SINGLES: usize = 256;
 
+/// The fewest costs of blocks that a line keeps beside those that its ops keep.
+const OTHERS: usize = 4;
+
+/// Bytes of a large page of the host.
+const LARGE: usize = 2 << 20;
+
 /// The layout of a line.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
@@ -138,6 +145,8 @@ struct Shape {
     words: usize,
     /// Bytes from the header to the raw words.
     raw: usize,
+    /// Bytes from the header to the costs of blocks, which are as many as there is room for.
+    others: usize,
     /// Bytes from one line to the next.
     stride: usize,
 }
@@ -145,16 +154,21 @@ struct Shape {
 impl Shape {
     fn new(words: usize) -> Shape {
         let raw = HEADER + (words + 1) * size_of::<Op>();
+        let others = raw + words * 4;
         Shape {
             words,
             raw,
-            stride: (raw + words * 4).next_multiple_of(64),
+            others,
+            stride: (others + OTHERS * size_of::<BlockTiming>()).next_multiple_of(64),
         }
     }
 }
 
 /// All decoded lines.
 pub struct Lines {
+    /// What the store is a part of.
+    allocation: *mut u8,
+    /// The store. A large page of the host begins there.
     base: *mut u8,
     shape: Shape,
     /// Lines that the store holds.
@@ -173,13 +187,13 @@ pub struct Lines {
     all_stale: bool,
 }
 
-// SAFETY: `base` is this structure's own allocation.
+// SAFETY: `allocation` is this structure's own, and `base` points into it.
 unsafe impl Send for Lines {}
 
 impl Drop for Lines {
     fn drop(&mut self) {
         // SAFETY: allocated in `new` with the same layout.
-        unsafe { dealloc(self.base, Self::layout(self.shape, self.capacity)) }
+        unsafe { dealloc(self.allocation, Self::layout(self.shape, self.capacity)) }
     }
 }
 
@@ -195,13 +209,19 @@ impl Lines {
         let capacity = CAPACITY.max(2 * cache_lines);
         let layout = Self::layout(shape, capacity);
         // SAFETY: the layout's size is not zero. Pages that are never touched cost nothing.
-        let base = unsafe { alloc_zeroed(layout) };
-        if base.is_null() {
+        let allocation = unsafe { alloc_zeroed(layout) };
+        if allocation.is_null() {
             handle_alloc_error(layout);
         }
-        // SAFETY: the allocation has so many bytes, which are zero, and nothing else refers to it.
-        pages::large(unsafe { std::slice::from_raw_parts_mut(base, layout.size()) });
+        let before = allocation.addr().wrapping_neg() % LARGE;
+        // SAFETY: the layout has `LARGE` bytes more than the store. They are zero, and nothing else refers to them.
+        let base = unsafe {
+            let base = allocation.add(before);
+            pages::large(std::slice::from_raw_parts_mut(base, layout.size() - LARGE));
+            base
+        };
         Lines {
+            allocation,
             base,
             shape,
             capacity,
@@ -226,8 +246,10 @@ impl Lines {
         entry.is_some_and(|&number| number != 0)
     }
 
+    /// Memory for the store, wherever the next large page of the host begins. It is aligned as the host's allocator
+    /// aligns all: what is aligned more, the allocator would write zeros to.
     fn layout(shape: Shape, capacity: usize) -> Layout {
-        Layout::from_size_align(shape.stride * (capacity + SINGLES), 64)
+        Layout::from_size_align(shape.stride * (capacity + SINGLES) + LARGE, WORD)
             .expect("caches are smaller than the address space")
     }
 
@@ -243,6 +265,21 @@ impl Lines {
             self.base
                 .add(number * self.shape.stride + HEADER + index * size_of::<Op>())
                 .cast()
+        }
+    }
+
+    /// The costs of blocks in other states than those that the ops of the line of `op` keep, the youngest first.
+    ///
+    /// # Safety
+    /// `op` must point into this store, and nothing else refer to these costs.
+    #[inline(always)]
+    pub(super) unsafe fn others<'a>(&self, op: *const Op) -> &'a mut [BlockTiming] {
+        let shape = self.shape;
+        // SAFETY: the caller's. The costs are the last part of a line, and zeros are a cost, too.
+        unsafe {
+            let first = Self::line(op).cast::<u8>().add(shape.others).cast_mut();
+            let count = (shape.stride - shape.others) / size_of::<BlockTiming>();
+            std::slice::from_raw_parts_mut(first.cast(), count)
         }
     }
 
@@ -392,6 +429,8 @@ impl Lines {
                     // SAFETY: `op` gives a place in this store; what it holds is an op or zero.
                     unsafe { (*self.op(number, index)).timing = BlockTiming::none(index as u8) };
                 }
+                // SAFETY: as above; the first op knows its place in the line.
+                unsafe { self.others(self.op(number, 0)).fill(BlockTiming::none(0)) };
             }
         }
     }
@@ -404,20 +443,32 @@ impl Lines {
     }
 
     /// The op of the instruction at `physical`, and its line's cause, if the line has a decoded form. The host brings
-    /// the ops from there on.
+    /// the line.
     #[inline(always)]
     pub fn decoded(&self, physical: u32) -> Option<(*const Op, u8)> {
+        let line = self.expect(physical)?;
+        let index = (physical as usize >> 2) & (self.shape.words - 1);
+        // SAFETY: a line of the store has its header and its ops within its part of the allocation.
+        unsafe {
+            let op = line.add(HEADER + index * size_of::<Op>());
+            Some((op.cast(), (*line.cast::<Line>()).cause))
+        }
+    }
+
+    /// The decoded form of the line at `physical`, if it has one. The host brings it, or most of a long one.
+    #[inline(always)]
+    pub fn expect(&self, physical: u32) -> Option<*const u8> {
+        /// The parts that a line of 32 bytes has.
+        const PARTS: usize = 7;
         let number = *self.index.get((physical >> self.line_shift) as usize)?;
         let number = (number as usize).checked_sub(1)?;
-        let index = (physical as usize >> 2) & (self.shape.words - 1);
-        // SAFETY: a line of the store has its header, its ops and its raw words within its part of the allocation.
+        // SAFETY: the store has this line, behind which there are `SINGLES` others.
         unsafe {
             let line = self.base.add(number * self.shape.stride);
-            let first = HEADER + index * size_of::<Op>();
-            for at in (first & !63..self.shape.stride).step_by(64) {
-                prefetch::soon(Some(&*line.add(at)));
+            for part in 0..PARTS {
+                prefetch::at(line.add(part * 64));
             }
-            Some((line.add(first).cast(), (*line.cast::<Line>()).cause))
+            Some(line.cast_const())
         }
     }
 
@@ -541,6 +592,8 @@ impl Lines {
             // SAFETY: as above.
             unsafe { self.op(number, index).write(op) };
         }
+        // SAFETY: as above. The first op has just been written.
+        unsafe { self.others(self.op(number, 0)).fill(BlockTiming::none(0)) };
     }
 }
 
@@ -557,6 +610,7 @@ unsafe fn next_line(m: &mut Processor, op: *const Op) -> *const Op {
 mod tests {
     use super::*;
     use crate::config::CoreKind;
+    use crate::powerpc::engine::timing::NO_STATE;
 
     /// `addi r3, r3, n` in each word of a line of 32 bytes.
     fn code(n: u32) -> Vec<u8> {
@@ -601,6 +655,29 @@ mod tests {
             assert_eq!((*last).link.tag, Link::NONE.tag);
             assert_ne!(lines.key(last), key);
             assert_eq!(lines.word(last), 0x3863_0007);
+        }
+    }
+
+    #[test]
+    fn a_line_keeps_costs_until_it_is_decoded_anew() {
+        for bytes in [16, 32, 128] {
+            let mut lines = Lines::new(4096, bytes, 8, InstructionSet::of(CoreKind::Ppc604));
+            lines.fill(0, &code(1).repeat(4)[..bytes], 3, |_| true);
+            let (first, last) = (lines.at(0), lines.at(bytes as u32 - 4));
+            // SAFETY: both are ops of this store, and no reference to a cost lives longer than its statement.
+            unsafe {
+                let count = lines.others(first).len();
+                assert!(count >= OTHERS);
+                lines.others(first)[count - 1].before = 7;
+                assert_eq!(lines.others(last)[count - 1].before, 7);
+                assert_eq!(lines.word(last), 0x3863_0001);
+                lines.fill(0, &code(2).repeat(4)[..bytes], 3, |_| true);
+                let forgotten = |cost: &BlockTiming| cost.before == NO_STATE;
+                assert!(lines.others(last).iter().all(forgotten));
+                lines.others(first)[0].before = 8;
+                lines.forget_timings();
+                assert!(lines.others(first).iter().all(forgotten));
+            }
         }
     }
 }

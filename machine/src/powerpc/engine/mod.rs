@@ -113,6 +113,8 @@ pub struct Hot {
     pub fetch_recent: *mut u8,
     /// Walks for data accesses may be foreseen ([`Processor::foresees`]).
     pub foresees: bool,
+    /// Nobody wants to know of each line that is fetched ([`Processor::fetches_unseen`]).
+    pub unseen: bool,
     /// Why the inner loop was left.
     pub exit: Exit,
 }

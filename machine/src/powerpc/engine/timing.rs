@@ -4,8 +4,9 @@
 //! ([`Pending`]). Programs reach a few hundred states, so each state has a number. An op caches its block's cost and
 //! the resulting state for the state in which it was last entered: entering a block is then one comparison.
 //!
-//! If that fails, a table of other states is searched; if that fails, too, the schedule computes the cost. All three
-//! give the same result. With the oracle on, the schedule computes it for each line that is entered.
+//! If that fails, a few other costs are searched that the line keeps, then a table; if that fails, too, the schedule
+//! computes the cost. All give the same result. With the oracle on, the schedule computes it for each line that is
+//! entered.
 
 use rustc_hash::FxHashMap;
 
@@ -254,6 +255,7 @@ impl Processor {
         self.make_room();
         // SAFETY: the caller's.
         unsafe {
+            self.keep_cost(op);
             let (length, state) = ((*op).instructions, self.hot.pipeline);
             let known = if self.running.oracle {
                 self.lines.time_anew(&self.schedule, op, length, state)
@@ -261,6 +263,43 @@ impl Processor {
                 self.lines.time(&self.schedule, op, length, state)
             };
             (*op.cast_mut()).timing = known.timing;
+        }
+    }
+
+    /// The cost that `op` keeps is about to be replaced: its line keeps it from now on.
+    ///
+    /// # Safety
+    /// As [`Processor::time_block`].
+    #[inline(always)]
+    unsafe fn keep_cost(&self, op: *const Op) {
+        // SAFETY: the caller's.
+        unsafe {
+            let (old, others) = ((*op).timing, self.lines.others(op));
+            if old.before != NO_STATE {
+                others.copy_within(..others.len() - 1, 1);
+                others[0] = old;
+            }
+        }
+    }
+
+    /// As [`Processor::time_block`], if the line of `op` keeps the cost, and the oracle is off. False: it does not.
+    ///
+    /// # Safety
+    /// As [`Processor::time_block`].
+    #[inline(always)]
+    pub(super) unsafe fn time_block_by_line(&mut self, op: *const Op) -> bool {
+        // SAFETY: the caller's.
+        unsafe {
+            let (state, index) = (self.hot.pipeline, (*op).timing.index);
+            let mut others = self.lines.others(op).iter_mut();
+            let held = others.find(|held| held.before == state && held.index == index);
+            match held {
+                Some(held) if !self.running.oracle => {
+                    std::mem::swap(held, &mut (*op.cast_mut()).timing);
+                    true
+                }
+                _ => false,
+            }
         }
     }
 
@@ -276,8 +315,10 @@ impl Processor {
             let key = self.lines.timing_key(op, (*op).instructions);
             let known = self.lines.timings.entry(key, state);
             let found = known.key == key && known.timing.before == state && !self.running.oracle;
+            let timing = known.timing;
             if found {
-                (*op.cast_mut()).timing = known.timing;
+                self.keep_cost(op);
+                (*op.cast_mut()).timing = timing;
             }
             found
         }

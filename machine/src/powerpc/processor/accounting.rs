@@ -151,7 +151,8 @@ impl Processor {
     /// From now on the code at `ea` runs, whose own cause is `cause`.
     #[inline(always)]
     pub(crate) fn charge_code(&mut self, cause: u8, ea: u32) {
-        if cause == self.code_cause && !self.observers.watch_time() {
+        let watched = !self.hot.unseen && self.observers.watch_time();
+        if cause == self.code_cause && !watched {
             self.hot.code_cause = u32::from(cause);
         } else {
             self.charge_code_anew(cause, ea);

@@ -9,15 +9,31 @@ use crate::powerpc::msr;
 impl Processor {
     /// True if instructions must be run one by one.
     pub(crate) fn single_steps(&self) -> bool {
+        let recorded = self.observers.recorder.is_some();
+        self.steps_now() || !self.running.breakpoints.is_empty() || recorded
+    }
+
+    /// True if instructions must be run one by one for a reason that may come and go within a turn.
+    #[inline(always)]
+    pub(crate) fn steps_now(&self) -> bool {
         let near_limit = self
             .running
             .limits
             .instructions
             .wrapping_sub(self.hot.instructions)
             < NEAR_LIMIT;
-        let recorded = self.observers.recorder.is_some();
         let traced = self.registers.msr & (msr::SE | msr::BE) != 0;
-        traced || !self.running.breakpoints.is_empty() || recorded || near_limit
+        traced || near_limit
+    }
+
+    /// True if, in this turn, the oracle is off, and neither a debugger nor an observer wants to know of each line that
+    /// is fetched.
+    pub(crate) fn fetches_unseen(&self) -> bool {
+        !self.running.oracle
+            && self.running.breakpoints.is_empty()
+            && self.observers.recorder.is_none()
+            && self.observers.sanitizers.is_none()
+            && !self.observers.watch_time()
     }
 
     /// The instruction `word` at `ea` is about to be run alone.
