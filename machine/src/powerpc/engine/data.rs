@@ -273,6 +273,54 @@ impl Processor {
         double_word.map_or(0, |double_word| part(double_word, physical, bytes))
     }
 
+    /// Makes the access to the `bytes` at `ea`, but for its data, and returns its physical address. `None`: it needs
+    /// more than the shortcut of a page or a walk that can be foreseen. Then nothing has changed.
+    #[inline(always)]
+    pub(crate) fn access_for_compiled(&mut self, ea: u32, bytes: u32, store: bool) -> Option<u32> {
+        let shown = store && (self.observers.sanitizers.is_some() || self.memory.undo.is_some());
+        if ea & (bytes - 1) != 0 || shown || self.following || self.memory.timing().data_blocked {
+            return None;
+        }
+        let physical = match self.known(ea, store) {
+            Some(physical) => {
+                if self.line_at_once(ea, physical, bytes, store) {
+                    return Some(physical);
+                }
+                self.memory.expect(physical, &self.account);
+                physical
+            }
+            None => {
+                let foreseen = self.foresee(ea, store)?;
+                self.walk_as_foreseen(ea, store, foreseen)
+            }
+        };
+        if store {
+            self.store_ordinary(physical);
+        } else {
+            self.load_ordinary(physical);
+        }
+        Some(physical)
+    }
+
+    /// Gives the line of an access that has just been made a shortcut, until the next access only: the line may be on
+    /// its way. The caller drops it.
+    #[cold]
+    pub(crate) fn lend_line(&mut self, ea: u32, physical: u32) {
+        let hot = &self.hot;
+        // SAFETY: as in `line_at_once`: the page has a shortcut.
+        let new = unsafe {
+            let used = (*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask))).used;
+            NewLine {
+                ea,
+                host: hot.ram.add(physical as usize),
+                store: true,
+                recent: hot.data_recent.add(usize::from(used.set)),
+                way: used.way,
+            }
+        };
+        self.memory.data.shortcuts().set(self.data_mode, &new);
+    }
+
     /// An access may have begun a fill that blocks the D-cache, or waited for its end: while it is blocked, each access
     /// takes the slow path, where it waits.
     #[inline(always)]

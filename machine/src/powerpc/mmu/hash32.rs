@@ -200,6 +200,7 @@ impl Hash32 {
     ) -> (u64, Used) {
         let (front, timing) = (&mut self.front, &self.search.timing);
         let tag = tlb::tag(front.segments.get(ea), ea);
+        memory.expect(foreseen.physical(ea), account);
         front.charge_miss(false, tag, account);
         let mut cycles = u64::from(timing.start);
         let mut pa = foreseen.pa & !(hash::PTEG_BYTES - 1);
@@ -215,7 +216,6 @@ impl Hash32 {
         account.add_plain(Plain::HashAccess, reads.into());
         account.add_plain(Plain::HashHitPrimary, 1);
         account.add_plain(Plain::WalkCycles, cycles);
-        memory.expect(foreseen.physical(ea), account);
         let (old, way) = front
             .dtlb
             .replace_in_pair(TlbEntry::new(tag, foreseen.word1));
