@@ -207,7 +207,11 @@ impl Hash32 {
         let reads = (foreseen.pa - pa) / 8 + 1;
         for _ in 0..reads {
             let from = now + cycles;
-            let stall = memory.walk_read(pa, timing.attributes(), timing.forward, from, account);
+            let stall = if timing.cached {
+                memory.walk_read_cached(pa, timing.forward, from, account)
+            } else {
+                memory.walk_read(pa, timing.attributes(), timing.forward, from, account)
+            };
             cycles += stall + u64::from(timing.access);
             pa += 8;
         }
