@@ -37,7 +37,8 @@ struct Edge {
 enum Slow {
     /// The instruction runs alone.
     Alone(Kind),
-    /// The model makes its access, which is a store or none, and it goes on at the label; else it runs alone.
+    /// The model makes the access of the instruction, a store if the flag is set. The instruction goes on at the label,
+    /// or runs alone if the model has made no access.
     Access(Kind, bool, DynamicLabel),
     /// The next line is entered.
     Edge(Kind),

@@ -35,7 +35,7 @@ impl Shared {
 /// some 150 instructions of the host; to run an instruction by the interpreter takes some 20.
 const ALONE: u64 = 8;
 
-/// What a call costs that makes an access which misses a shortcut: the interpreter takes hardly less for it.
+/// What a call costs that only makes an access: the interpreter takes hardly less for the access.
 const ACCESS: u64 = 2;
 
 /// What each other call costs: it searches for code, leaves compiled code, or asks the predictor.
@@ -308,7 +308,7 @@ pub(super) unsafe extern "sysv64" fn access<const STORE: bool>(
                 m.hot.ram.add(physical as usize)
             }
             Some(physical) => {
-                // Code must be left behind the instruction, which only has to move its data now.
+                // Compiled code must be left behind the instruction. [`alone`] lets the instruction move its data.
                 m.lend_line(ea, physical);
                 m.compiler.lent = Some(physical);
                 std::ptr::null_mut()

@@ -95,7 +95,7 @@ impl Thunks {
         };
         let predict = called(calls::predict as *const () as usize);
         let predict_register = called(calls::predict_register as *const () as usize);
-        // The guest's registers have no part in it. Those of the host that a function of Rust may change are kept.
+        // The model sees no register of the guest. The thunk keeps the host's registers that Rust may change.
         let mut accesses = |function: usize| {
             thunks::write(memory, |e: &mut Emitter| {
                 let lost = || MAPPED.into_iter().filter(|&(_, host)| is_lost(host));

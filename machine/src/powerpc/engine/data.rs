@@ -54,7 +54,13 @@ impl Processor {
     /// set, and the line's modified bit, which is set here. The line gets a shortcut then. `physical` is the address
     /// that the page's shortcut gives.
     #[inline(always)]
-    fn line_at_once(&mut self, ea: u32, physical: u32, bytes: u32, store: bool) -> bool {
+    pub(in crate::powerpc) fn line_at_once(
+        &mut self,
+        ea: u32,
+        physical: u32,
+        bytes: u32,
+        store: bool,
+    ) -> bool {
         let hot = &self.hot;
         // SAFETY: the mask is the table's length less one. `refresh` points both at this processor's.
         let known = unsafe { &mut *hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
@@ -260,7 +266,7 @@ impl Processor {
 
     /// A load of RAM that the enabled D-cache may hold, and that others see.
     #[inline(always)]
-    fn load_ordinary(&mut self, physical: u32) {
+    pub(in crate::powerpc) fn load_ordinary(&mut self, physical: u32) {
         let (now, account) = (self.hot.cycles, &mut self.account);
         self.hot.cycles += self.memory.load_cached(physical, now, account);
         self.heed_block();
@@ -271,54 +277,6 @@ impl Processor {
     fn at(&self, physical: u32, bytes: u32) -> u64 {
         let double_word = self.memory.uncore.ram.read_u64(physical & !7);
         double_word.map_or(0, |double_word| part(double_word, physical, bytes))
-    }
-
-    /// Makes the access to the `bytes` at `ea`, but for its data, and returns its physical address. `None`: it needs
-    /// more than the shortcut of a page or a walk that can be foreseen. Then nothing has changed.
-    #[inline(always)]
-    pub(crate) fn access_for_compiled(&mut self, ea: u32, bytes: u32, store: bool) -> Option<u32> {
-        let shown = store && (self.observers.sanitizers.is_some() || self.memory.undo.is_some());
-        if ea & (bytes - 1) != 0 || shown || self.following || self.memory.timing().data_blocked {
-            return None;
-        }
-        let physical = match self.known(ea, store) {
-            Some(physical) => {
-                if self.line_at_once(ea, physical, bytes, store) {
-                    return Some(physical);
-                }
-                self.memory.expect(physical, &self.account);
-                physical
-            }
-            None => {
-                let foreseen = self.foresee(ea, store)?;
-                self.walk_as_foreseen(ea, store, foreseen)
-            }
-        };
-        if store {
-            self.store_ordinary(physical);
-        } else {
-            self.load_ordinary(physical);
-        }
-        Some(physical)
-    }
-
-    /// Gives the line of an access that has just been made a shortcut, until the next access only: the line may be on
-    /// its way. The caller drops it.
-    #[cold]
-    pub(crate) fn lend_line(&mut self, ea: u32, physical: u32) {
-        let hot = &self.hot;
-        // SAFETY: as in `line_at_once`: the page has a shortcut.
-        let new = unsafe {
-            let used = (*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask))).used;
-            NewLine {
-                ea,
-                host: hot.ram.add(physical as usize),
-                store: true,
-                recent: hot.data_recent.add(usize::from(used.set)),
-                way: used.way,
-            }
-        };
-        self.memory.data.shortcuts().set(self.data_mode, &new);
     }
 
     /// An access may have begun a fill that blocks the D-cache, or waited for its end: while it is blocked, each access
@@ -364,7 +322,7 @@ impl Processor {
     /// The physical address of `ea`, translated by its page's shortcut, if that has one for such an
     /// access: cached memory, and written back for a store.
     #[inline(always)]
-    fn known(&self, ea: u32, store: bool) -> Option<u32> {
+    pub(in crate::powerpc) fn known(&self, ea: u32, store: bool) -> Option<u32> {
         let hot = &self.hot;
         // SAFETY: as in `direct`.
         let shortcut = unsafe { &*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
@@ -461,7 +419,7 @@ impl Processor {
 
     /// A store to RAM that the enabled D-cache may hold, that is written back, and that others see.
     #[inline(always)]
-    fn store_ordinary(&mut self, physical: u32) {
+    pub(in crate::powerpc) fn store_ordinary(&mut self, physical: u32) {
         let (now, account) = (self.hot.cycles, &mut self.account);
         self.hot.cycles += self.memory.store_cached(physical, now, account);
         self.heed_block();
