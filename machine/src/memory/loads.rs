@@ -104,7 +104,13 @@ impl Memory {
 
     /// A load that gets at the D-cache, which is enabled.
     #[inline(always)]
-    fn load_now(&mut self, pa: RamAddress, asked: Asked, now: u64, account: &mut Account) -> u64 {
+    pub(super) fn load_now(
+        &mut self,
+        pa: RamAddress,
+        asked: Asked,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
         match self.data.access_recent(pa, false) {
             Some(tag) if tag & ARRIVING == 0 => 0,
             Some(_) => self.load_arriving(pa, asked, now, account),

@@ -21,6 +21,26 @@ impl Memory {
         self.load_as(pa, asked, now, account, attributes)
     }
 
+    /// [`Memory::walk_read`] of memory that the enabled D-cache may hold, and that others see.
+    #[inline(always)]
+    pub fn walk_read_cached(
+        &mut self,
+        pa: RamAddress,
+        forward: Forward,
+        now: u64,
+        account: &mut Account,
+    ) -> u64 {
+        account.add_as(Event::DataCacheAccess, Cause::WALK, 1);
+        let asked = Asked {
+            global: true,
+            ..Asked::load(forward, Cause::WALK)
+        };
+        if self.is_blocked(now) {
+            return self.load_as(pa, asked, now, account, attribute::COHERENT);
+        }
+        self.load_now(pa, asked, now, account)
+    }
+
     /// A walker's write of a PTE's byte; returns the stall.
     pub fn walk_write(
         &mut self,

@@ -48,8 +48,6 @@ impl Processor {
         let (cycles, used) = unit.reload(ea, foreseen, memory, now, &mut self.account);
         self.hot.cycles = now + cycles;
         let (page, physical) = (ea & !0xfff, foreseen.physical(ea));
-        let lines = memory.data.shortcuts();
-        let (used, place) = self.data_shortcuts.translated(page, Some(used), lines);
         let shortcut = Shortcut {
             load: page,
             store: if store { page } else { NO_PAGE },
@@ -57,7 +55,7 @@ impl Processor {
             used,
             lines: 0,
         };
-        (self.data_shortcuts).set(self.data_mode, shortcut, place, lines);
+        (self.data_shortcuts).loaded(self.data_mode, shortcut, memory.data.shortcuts());
         physical
     }
 

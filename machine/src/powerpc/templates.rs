@@ -21,6 +21,13 @@ pub enum Template {
     Whole,
     /// The label that it was given, where the instruction runs alone.
     MayBeSlow,
+    /// The same, with the address of its access in `ecx`. It goes on at `reached`, with the host's address of the
+    /// `bytes` there in `rcx`.
+    Access {
+        bytes: u8,
+        store: bool,
+        reached: DynamicLabel,
+    },
     /// There is none.
     None,
 }
@@ -163,8 +170,7 @@ pub fn emit(e: &mut Emitter, i: &Instruction, slow: DynamicLabel) -> Template {
         return Template::None;
     }
     if let Some(access) = access(i.opcode) {
-        load_or_store(e, &access, o, slow);
-        return Template::MayBeSlow;
+        return load_or_store(e, &access, o, slow);
     }
     if matches!(
         i.opcode,
@@ -482,7 +488,7 @@ fn to_memory(e: &mut Emitter, from: Register, at: i32) {
     dynasm!(e.ops; .arch x64; mov [rbx + at], Rd(host));
 }
 
-fn load_or_store(e: &mut Emitter, access: &Access, o: &Operands, slow: DynamicLabel) {
+fn load_or_store(e: &mut Emitter, access: &Access, o: &Operands, slow: DynamicLabel) -> Template {
     let added = if access.indexed {
         Address::Register(o.b)
     } else {
@@ -490,6 +496,13 @@ fn load_or_store(e: &mut Emitter, access: &Access, o: &Operands, slow: DynamicLa
     };
     e.address(o.a, added);
     e.host_address(access.bytes, access.store, slow);
+    let reached = e.label();
+    e.join(reached);
+    let template = Template::Access {
+        bytes: access.bytes as u8,
+        store: access.store,
+        reached,
+    };
     if access.store {
         let from = e.held(o.t, A);
         match access.bytes {
@@ -504,7 +517,7 @@ fn load_or_store(e: &mut Emitter, access: &Access, o: &Operands, slow: DynamicLa
             e.address(o.a, added);
             e.put(o.a, C);
         }
-        return;
+        return template;
     }
     // The address is still needed where the base changes.
     let to = if access.update {
@@ -529,6 +542,7 @@ fn load_or_store(e: &mut Emitter, access: &Access, o: &Operands, slow: DynamicLa
         e.put(o.a, C);
     }
     e.put(o.t, to);
+    template
 }
 
 /// A load or store of a floating-point register's 64 bits. Without MSR[FP] the instruction runs alone.

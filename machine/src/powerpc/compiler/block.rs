@@ -37,6 +37,9 @@ struct Edge {
 enum Slow {
     /// The instruction runs alone.
     Alone(Kind),
+    /// The model makes the access of the instruction, a store if the flag is set. The instruction goes on at the label,
+    /// or runs alone if the model has made no access.
+    Access(Kind, bool, DynamicLabel),
     /// The next line is entered.
     Edge(Kind),
 }
@@ -402,6 +405,14 @@ impl Processor {
                     let on = behind.on;
                     dynasm!(b.e.ops; .arch x64; jmp =>on);
                 }
+                Slow::Access(kind, store, reached) => {
+                    b.site(behind.ea, kind);
+                    b.e.call(b.thunks.access[usize::from(store)]);
+                    dynasm!(b.e.ops; .arch x64; test rcx, rcx; jnz =>reached);
+                    b.e.call(b.thunks.alone);
+                    let on = behind.on;
+                    dynasm!(b.e.ops; .arch x64; jmp =>on);
+                }
                 Slow::Edge(kind) => {
                     b.site(behind.ea, kind);
                     b.e.jump_to(b.thunks.go);
@@ -469,25 +480,34 @@ impl Block<'_> {
             let Some(run) = form.alone else {
                 return b.stay(op, pc);
             };
-            match templates::emit(&mut b.e, &i, label) {
-                Template::Whole => b.e.bind(label),
-                Template::MayBeSlow => {
-                    let on = b.e.label();
-                    b.e.join(on);
-                    b.slow.push(Behind {
-                        version: b.number,
-                        begin: label,
-                        on,
-                        what: Slow::Alone(Kind::Alone { op, run }),
-                        ea: pc,
-                    });
+            let alone = |bytes| Kind::Alone { op, run, bytes };
+            let what = match templates::emit(&mut b.e, &i, label) {
+                Template::Whole => {
+                    b.e.bind(label);
+                    continue;
                 }
                 Template::None => {
                     b.e.bind(label);
-                    b.alone(Kind::Alone { op, run }, pc);
+                    b.alone(alone(0), pc);
                     b.e.forget_comparisons();
+                    continue;
                 }
-            }
+                Template::MayBeSlow => Slow::Alone(alone(0)),
+                Template::Access {
+                    bytes,
+                    store,
+                    reached,
+                } => Slow::Access(alone(bytes), store, reached),
+            };
+            let on = b.e.label();
+            b.e.join(on);
+            b.slow.push(Behind {
+                version: b.number,
+                begin: label,
+                on,
+                what,
+                ea: pc,
+            });
         }
         // SAFETY: every line has an op behind its last instruction.
         let to = To::Follow(unsafe { first.add(length.into()) });

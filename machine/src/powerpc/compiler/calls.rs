@@ -35,6 +35,9 @@ impl Shared {
 /// some 150 instructions of the host; to run an instruction by the interpreter takes some 20.
 const ALONE: u64 = 8;
 
+/// What a call costs that only makes an access: the interpreter takes hardly less for the access.
+const ACCESS: u64 = 2;
+
 /// What each other call costs: it searches for code, leaves compiled code, or asks the predictor.
 pub const OTHER_CALL: u64 = 12;
 
@@ -250,11 +253,15 @@ pub(super) unsafe extern "sysv64" fn alone(m: *mut Processor, site: *const Site)
     unsafe {
         let m = &mut *m;
         let (&Site { kind, .. }, version) = at(m, site);
-        let Kind::Alone { op, run } = kind else {
+        let Kind::Alone { op, run, .. } = kind else {
             unreachable!("an instruction");
         };
         prepare(m, version, ALONE);
-        match run(m, &(*op).operands) {
+        let result = run(m, &(*op).operands);
+        if let Some(physical) = m.compiler.lent.take() {
+            m.memory.data.shortcuts().drop_set(physical);
+        }
+        match result {
             // The next block in the same code makes no check of its own.
             Ok(())
                 if version.rest.counts != 0
@@ -271,6 +278,42 @@ pub(super) unsafe extern "sysv64" fn alone(m: *mut Processor, site: *const Site)
                 m.compiler.shared.next = m.raise(op, exception);
                 1
             }
+        }
+    }
+}
+
+/// See [`super::thunks::Thunks::access`]. Null: the instruction must run alone.
+///
+/// # Safety
+/// Compiled code passes the processor that entered it, which nothing else uses meanwhile, and a site of its own.
+pub(super) unsafe extern "sysv64" fn access<const STORE: bool>(
+    m: *mut Processor,
+    site: *const Site,
+    ea: u32,
+) -> *mut u8 {
+    // SAFETY: as in `go`.
+    unsafe {
+        let m = &mut *m;
+        let (&Site { kind, .. }, version) = at(m, site);
+        let Kind::Alone { bytes, .. } = kind else {
+            unreachable!("an instruction");
+        };
+        m.hot.cycles -= version.rest.cycles;
+        let reached = m.access_for_compiled(ea, bytes.into(), STORE);
+        let early = version.is_early(&m.hot);
+        m.hot.cycles += version.rest.cycles;
+        match reached {
+            Some(physical) if early => {
+                m.compiler.pays.cost += ACCESS;
+                m.hot.ram.add(physical as usize)
+            }
+            Some(physical) => {
+                // Compiled code must be left behind the instruction. [`alone`] lets the instruction move its data.
+                m.lend_line(ea, physical);
+                m.compiler.lent = Some(physical);
+                std::ptr::null_mut()
+            }
+            None => std::ptr::null_mut(),
         }
     }
 }

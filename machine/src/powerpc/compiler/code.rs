@@ -111,8 +111,12 @@ pub enum Kind {
     Register { state: State },
     /// An instruction that only the interpreter runs.
     Stay { op: *const Op },
-    /// An instruction that runs alone.
-    Alone { op: *const Op, run: Alone },
+    /// An instruction that runs alone. `bytes`: of its access, if it has one of which the model can be asked first.
+    Alone {
+        op: *const Op,
+        run: Alone,
+        bytes: u8,
+    },
     /// The prediction of a branch at [`Site::ea`]; its static prediction, if it is conditional.
     Predict { conditional: Option<bool> },
 }

@@ -38,6 +38,8 @@ pub struct Compiler {
     short: u64,
     pub(super) code: Option<Box<Code>>,
     pub(super) pays: Pays<{ calls::OTHER_CALL }>,
+    /// The physical address of a line with a shortcut for the instruction that runs alone next ([`calls::access`]).
+    pub(super) lent: Option<u32>,
     /// The processor's instructions when compiled code was left last.
     pub(super) left_at: u64,
     /// Why there cannot be any.
@@ -61,6 +63,7 @@ impl Default for Compiler {
             short: SHORT,
             code: None,
             pays: Pays::default(),
+            lent: None,
             left_at: 0,
             refused: None,
             originals: FxHashMap::default(),

@@ -6,8 +6,9 @@
 //! Compiled code makes the checks that the interpreter makes ([`crate::powerpc::engine`]): the deadline for each piece
 //! of code, the I-cache's tag for each line entered, the predictor's tables for each branch, a line shortcut for each
 //! access. Where a check fails it calls the functions of the interpreter ([`calls`]), with the state as the interpreter
-//! has it, and goes on. An instruction without a template is run by the interpreter's function alone; one that ends its
-//! block leaves compiled code.
+//! has it, and goes on. For a load or store whose line has no shortcut it asks the model to make the access, and moves
+//! the data itself ([`access`]). An instruction without a template is run by the interpreter's function alone; one that
+//! ends its block leaves compiled code.
 //!
 //! Code that is not hot is not compiled. The run loop looks at one block of [`PERIOD`]; a block that was seen several
 //! times is compiled, and gets [`run_compiled`] as its handler. From there on, each way that compiled code goes often
@@ -26,6 +27,8 @@
 //!
 //! The feature `compiler` leaves all of it out where it is off.
 
+#[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
+mod access;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]
 mod block;
 #[cfg(all(feature = "compiler", target_arch = "x86_64", target_os = "linux"))]

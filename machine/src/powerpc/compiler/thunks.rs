@@ -32,6 +32,9 @@ pub struct Thunks {
     pub stay: usize,
     /// Called: runs the instruction of the site in `rdx` by the interpreter's function, or leaves.
     pub alone: usize,
+    /// Called: makes the access of the site in `rdx`, a load or a store, at `ecx`. `rcx` := where the host has the
+    /// bytes there; 0: the instruction must run alone. `rdx` stays as it is.
+    pub access: [usize; 2],
     /// Called: resolves the branch of the site in `rdx`. In `ecx` is whether it is taken. `eax` := its cost.
     pub predict: usize,
     /// The same, of a branch that goes to `ecx`.
@@ -92,6 +95,35 @@ impl Thunks {
         };
         let predict = called(calls::predict as *const () as usize);
         let predict_register = called(calls::predict_register as *const () as usize);
+        // The model sees no register of the guest. The thunk keeps the host's registers that Rust may change.
+        let mut accesses = |function: usize| {
+            thunks::write(memory, |e: &mut Emitter| {
+                let lost = || MAPPED.into_iter().filter(|&(_, host)| is_lost(host));
+                for (guest, host) in lost() {
+                    dynasm!(e.ops; .arch x64; mov [rbx + at(guest)], Rd(host));
+                }
+                dynasm!(e.ops; .arch x64
+                    ; mov [rbx + hot(offset_of!(Hot, cycles))], r13
+                    ; push rdx
+                    ; mov rsi, rdx
+                    ; mov edx, ecx
+                );
+                call_rust(e, function);
+                dynasm!(e.ops; .arch x64
+                    ; pop rdx
+                    ; mov rcx, rax
+                    ; mov r13, [rbx + hot(offset_of!(Hot, cycles))]
+                );
+                for (guest, host) in lost() {
+                    dynasm!(e.ops; .arch x64; mov Rd(host), [rbx + at(guest)]);
+                }
+                dynasm!(e.ops; .arch x64; ret);
+            })
+        };
+        let access = [
+            accesses(calls::access::<false> as *const () as usize),
+            accesses(calls::access::<true> as *const () as usize),
+        ];
         let make_field = std::array::from_fn(|number| {
             thunks::write(memory, |e: &mut Emitter| e.make_field(number as u8))
         });
@@ -102,12 +134,18 @@ impl Thunks {
             go_to_register,
             stay,
             alone,
+            access,
             predict,
             predict_register,
             make_field,
             leave,
         }
     }
+}
+
+/// True if a function of Rust may change this register of the host's.
+const fn is_lost(host: u8) -> bool {
+    matches!(host, 0..=2 | 6..=11)
 }
 
 /// Each mapped register has a host register that no other one has.

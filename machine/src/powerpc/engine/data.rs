@@ -54,7 +54,13 @@ impl Processor {
     /// set, and the line's modified bit, which is set here. The line gets a shortcut then. `physical` is the address
     /// that the page's shortcut gives.
     #[inline(always)]
-    fn line_at_once(&mut self, ea: u32, physical: u32, bytes: u32, store: bool) -> bool {
+    pub(in crate::powerpc) fn line_at_once(
+        &mut self,
+        ea: u32,
+        physical: u32,
+        bytes: u32,
+        store: bool,
+    ) -> bool {
         let hot = &self.hot;
         // SAFETY: the mask is the table's length less one. `refresh` points both at this processor's.
         let known = unsafe { &mut *hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
@@ -260,7 +266,7 @@ impl Processor {
 
     /// A load of RAM that the enabled D-cache may hold, and that others see.
     #[inline(always)]
-    fn load_ordinary(&mut self, physical: u32) {
+    pub(in crate::powerpc) fn load_ordinary(&mut self, physical: u32) {
         let (now, account) = (self.hot.cycles, &mut self.account);
         self.hot.cycles += self.memory.load_cached(physical, now, account);
         self.heed_block();
@@ -316,7 +322,7 @@ impl Processor {
     /// The physical address of `ea`, translated by its page's shortcut, if that has one for such an
     /// access: cached memory, and written back for a store.
     #[inline(always)]
-    fn known(&self, ea: u32, store: bool) -> Option<u32> {
+    pub(in crate::powerpc) fn known(&self, ea: u32, store: bool) -> Option<u32> {
         let hot = &self.hot;
         // SAFETY: as in `direct`.
         let shortcut = unsafe { &*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask)) };
@@ -413,7 +419,7 @@ impl Processor {
 
     /// A store to RAM that the enabled D-cache may hold, that is written back, and that others see.
     #[inline(always)]
-    fn store_ordinary(&mut self, physical: u32) {
+    pub(in crate::powerpc) fn store_ordinary(&mut self, physical: u32) {
         let (now, account) = (self.hot.cycles, &mut self.account);
         self.hot.cycles += self.memory.store_cached(physical, now, account);
         self.heed_block();

@@ -201,6 +201,29 @@ impl Shortcuts {
         (used, place)
     }
 
+    /// [`Shortcuts::translated`] and [`Shortcuts::set`] of a page of 4 KB whose TLB entry has just been loaded. Nearly
+    /// always the entry held another such page, with a shortcut in this mode and in no further one.
+    #[inline(always)]
+    pub fn loaded(&mut self, mode: usize, shortcut: Shortcut, lines: &LineShortcuts) {
+        let page = shortcut.load;
+        let (number, modes) = (self.place_of(shortcut.used), 1 << mode);
+        let old = std::mem::replace(&mut self.held[number], Held { page, modes });
+        if old.page & 0xfff != 0 || old.modes & !modes != 0 {
+            self.drop_held(old, lines);
+        }
+        self.empty = false;
+        let table = &mut *self.tables[mode];
+        let mask = table.len() as u32 - 1;
+        let before = &mut table[place(old.page, mask)];
+        if before.load == old.page {
+            let parts = before.lines;
+            *before = Shortcut::NONE;
+            drop_lines(mode, parts, lines);
+        }
+        let before = std::mem::replace(&mut table[place(page, mask)], shortcut);
+        drop_lines(mode, before.lines, lines);
+    }
+
     /// As [`Shortcuts::translated`], of a page that has no shortcuts.
     pub fn translated_far(&mut self, used: Option<Used>, lines: &LineShortcuts) {
         if let Some(used) = used {
@@ -247,6 +270,7 @@ impl Shortcuts {
     }
 
     /// Drops the shortcuts of a page that an entry held, if it held one.
+    #[inline(never)]
     fn drop_held(&mut self, old: Held, lines: &LineShortcuts) {
         if old.page == NO_PAGE {
             return;

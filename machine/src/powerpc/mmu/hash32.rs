@@ -200,13 +200,18 @@ impl Hash32 {
     ) -> (u64, Used) {
         let (front, timing) = (&mut self.front, &self.search.timing);
         let tag = tlb::tag(front.segments.get(ea), ea);
+        memory.expect(foreseen.physical(ea), account);
         front.charge_miss(false, tag, account);
         let mut cycles = u64::from(timing.start);
         let mut pa = foreseen.pa & !(hash::PTEG_BYTES - 1);
         let reads = (foreseen.pa - pa) / 8 + 1;
         for _ in 0..reads {
             let from = now + cycles;
-            let stall = memory.walk_read(pa, timing.attributes(), timing.forward, from, account);
+            let stall = if timing.cached {
+                memory.walk_read_cached(pa, timing.forward, from, account)
+            } else {
+                memory.walk_read(pa, timing.attributes(), timing.forward, from, account)
+            };
             cycles += stall + u64::from(timing.access);
             pa += 8;
         }
@@ -215,7 +220,6 @@ impl Hash32 {
         account.add_plain(Plain::HashAccess, reads.into());
         account.add_plain(Plain::HashHitPrimary, 1);
         account.add_plain(Plain::WalkCycles, cycles);
-        memory.expect(foreseen.physical(ea), account);
         let (old, way) = front
             .dtlb
             .replace_in_pair(TlbEntry::new(tag, foreseen.word1));
