@@ -563,9 +563,9 @@ mod tests {
         assert_eq!(blocks.following(0, 0x1000, false), first);
         assert_eq!(blocks.following(2, 0x2000, false), other);
         assert_eq!(links(first), (behind, other));
-        blocks.forget(0x1008, 4);
+        blocks.forget(0x2000, 4);
         assert_eq!(blocks.following(0, 0x1000, false), first);
-        assert!(blocks.following(1, 0x1008, false).is_null());
+        assert!(blocks.following(2, 0x2000, false).is_null());
         blocks.count = PARTS - 1;
         let anew = blocks.enter(0x1008, false, &block(0x1008));
         assert!(blocks.following(0, 0x1000, false).is_null());
