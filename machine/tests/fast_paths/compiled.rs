@@ -112,10 +112,18 @@ _start:
   cmpwi 27, 0
   bne 2b
   load 13, 0x00100000
-  load 4, 400000
+  load 4, 50000
   mtctr 4
   li 14, 0
-3: lwzx 6, 13, 14
+3: add 15, 13, 14
+  lwz 6, 0(15)
+  lwz 6, 32(15)
+  lwz 6, 64(15)
+  lwz 6, 96(15)
+  lwz 6, 128(15)
+  lwz 6, 160(15)
+  lwz 6, 192(15)
+  lwz 6, 224(15)
   addi 14, 14, 4128
   rlwinm 14, 14, 0, 11, 26
   bdnz 3b

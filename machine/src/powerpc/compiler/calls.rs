@@ -36,10 +36,10 @@ impl Shared {
 const ALONE: u64 = 8;
 
 /// What a call costs that only makes an access: the interpreter takes hardly less for the access.
-const ACCESS: u64 = 2;
+const ACCESS: u64 = 3;
 
 /// What each other call costs: it searches for code, leaves compiled code, or asks the predictor.
-pub const OTHER_CALL: u64 = 12;
+pub const OTHER_CALL: u64 = 15;
 
 /// Bits of each of the lower two counts.
 const BITS: u32 = 20;
