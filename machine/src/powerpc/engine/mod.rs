@@ -21,6 +21,9 @@
 //! no shortcut is made, and every block is entered by the slow path: translated, looked up in the I-cache, and timed
 //! by the schedule.
 //!
+//! A load or a store that misses the data TLB runs its walk as one function if `powerpc/foreseen.rs` knows the end of
+//! the walk. The oracle compares that function with the slow path.
+//!
 //! Every access that a sanitizer must see takes the slow path. A page that a sanitizer would report gets no shortcut,
 //! and a page loses its shortcut when its frame is freed. A page with lines in the I-cache gets no shortcut for
 //! stores. A store that makes a line modified takes the slow path. A line that was written while the I-cache held it
