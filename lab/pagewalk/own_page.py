@@ -59,7 +59,7 @@ def _sides(before: float | None, after: float | None) -> str:
 
 
 _COLUMNS = (
-    "row", "machine", "unit", "published", "ratio", "the paper's own kernel", "ratio", "spread", "over inputs",
+    "row", "machine", "unit", "published", "ratio", "the paper's own kernel", "ratio (spread)", "over inputs",
     "verdict", "what the counters say", "our kernel", "ratio", "verdict",
 )  # fmt: skip
 
@@ -72,7 +72,8 @@ def _rows(experiment: Experiment, table: Table, ours: Ours) -> list[str]:
         fields = [row.row_name, row.machine, row.unit, records.printed(row), row.published_ratio or ""]
         spread = records.spread(row.low, row.high, row.placements)
         ratio = number(row.ratio) or distance.shown(asked, row.after)
-        fields += [_sides(row.before, row.after), ratio, spread, row.inputs, row.verdict, reasons.told(experiment, row)]
+        ratio = f"{ratio} ({spread})" if spread and ratio else ratio or spread
+        fields += [_sides(row.before, row.after), ratio, row.inputs, row.verdict, reasons.told(experiment, row)]
         beside, cell = ours.get((row.row_name, row.machine), (None, None))
         if cell is None:
             fields += ["", "", ""]

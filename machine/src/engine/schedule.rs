@@ -396,10 +396,12 @@ impl Schedules {
         })
     }
 
-    /// Puts a schedule back, unless its block has lost its set meanwhile, or the states have got other numbers.
+    /// Puts a schedule back, unless its block has lost its set meanwhile, or the states have got other numbers. A block
+    /// that has made none since it got the set back must not hold one: the next owner would find it there.
     #[inline(always)]
     pub fn put(&mut self, taken: Taken) {
-        if taken.age == self.age && taken.head == self.owners[taken.set].head {
+        let owner = &self.owners[taken.set];
+        if taken.age == self.age && taken.head == owner.head && owner.made != 0 {
             self.sets[taken.set][taken.way] = Some((taken.state, taken.schedule));
         }
     }

@@ -592,11 +592,8 @@ unsafe impl Runs for Processor {
     unsafe fn run_decoded(&mut self, head: *const Straight<Op>) -> Result<(), Raised> {
         // SAFETY: the caller's.
         unsafe {
-            match self.run_compiled(head) {
-                Some(result) => {
-                    self.blocks.lose_last();
-                    result
-                }
+            match self.run_compiled(head).inspect(|_| self.blocks.lose_last()) {
+                Some(result) => result,
                 None => self.run_scheduled(head),
             }
         }
