@@ -59,7 +59,7 @@ def _sides(before: float | None, after: float | None) -> str:
 
 
 _COLUMNS = (
-    "row", "machine", "unit", "published", "ratio", "the paper's own kernel", "ratio (spread)", "over inputs",
+    "row", "machine", "unit", "published (ratio)", "the paper's own kernel", "ratio (spread)", "over inputs",
     "verdict", "what the counters say", "our kernel", "ratio", "verdict",
 )  # fmt: skip
 
@@ -69,7 +69,10 @@ def _rows(experiment: Experiment, table: Table, ours: Ours) -> list[str]:
     held = experiment.by_place
     for row in table.rows:
         asked = held.get((row.row_name, row.machine))
-        fields = [row.row_name, row.machine, row.unit, records.printed(row), row.published_ratio or ""]
+        published = " ".join(
+            filter(None, (records.printed(row), f"({row.published_ratio})" if row.published_ratio else ""))
+        )
+        fields = [row.row_name, row.machine, row.unit, published]
         spread = records.spread(row.low, row.high, row.placements)
         ratio = number(row.ratio) or distance.shown(asked, row.after)
         ratio = f"{ratio} ({spread})" if spread and ratio else ratio or spread
