@@ -312,9 +312,11 @@ def compare_memories(
     found = [experiment for name in names for experiment in experiments.find(name)]
     if output is not None:
         check_writable(output)
+    if kept and (image or record):
+        raise WrongOption("--kept measures nothing: --image and --record go without it")
+    if record and not image:
+        raise WrongOption("--record keeps what images gave: it needs --image")
     if kept:
-        if image or record:
-            raise WrongOption("--kept measures nothing: --image and --record go without it")
         with results_file.opened(read_only=True, notify=partial(say, err)) as store, store.reading():
             varied = memories.tried(store, found)
             page = memories.page(store, varied)

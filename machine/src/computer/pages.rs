@@ -1,4 +1,4 @@
-//! The host's pages behind what is large: RAM, and decoded code.
+//! The host's pages behind large tables: RAM and decoded code.
 
 /// Asks the host for its large pages here, so that its own TLB misses less. Whether it grants them changes nothing but
 /// speed.

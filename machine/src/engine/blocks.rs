@@ -199,7 +199,8 @@ impl<P: Part> Blocks<P> {
     pub fn following(&mut self, target: u32, pa: RamAddress, mode: bool) -> *const P {
         let first = self.parts.pointer().cast::<P>().cast_const();
         let mut head;
-        // SAFETY: `last` leads to a head, even if that is dead: it is forgotten when all blocks are dropped.
+        // SAFETY: `last` leads to a head that was written, even if its block is dropped: only `enter` drops all parts,
+        // and it replaces `last`.
         unsafe {
             let last = self.last.map(|last| first.byte_add(last as usize));
             let successor = match last {

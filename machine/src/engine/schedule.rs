@@ -155,8 +155,8 @@ pub struct Taken {
 /// The schedules of a block, or of what is behind an instruction of a block, by the number of the state.
 type Set = [Option<(Number, Box<Schedule>)>; WAYS];
 
-/// The block, or the instruction of a block, that has a set. It stands apart, so that the host's caches hold the owners
-/// of all sets.
+/// The block, or the instruction of a block, that a set belongs to. Owners are kept apart from the sets, so that all
+/// owners fit into the host's caches.
 #[derive(Clone, Copy, Default)]
 struct Owner {
     /// The address of the block's head, or of that instruction, as far as 32 bits tell it. All lie near each other.

@@ -35,11 +35,12 @@ impl Processor {
     }
 
     /// Gives a shortcut to the line of an access that the model has just made. The line may be on its way, so that the
-    /// caller must drop the shortcut after one access.
+    /// caller must drop the shortcut after one access. It is good for a store, too: the model has made the line ready.
     #[cold]
     pub(super) fn lend_line(&mut self, ea: u32, physical: u32) {
         let hot = &self.hot;
-        // SAFETY: as in `line_at_once`: the page has a shortcut.
+        // SAFETY: the tables are this processor's, and the mask keeps the place inside. `physical` is of an access
+        // through the shortcut of a page, and such a page lies in RAM altogether.
         let new = unsafe {
             let used = (*hot.shortcuts.add(shortcut::place(ea, hot.shortcut_mask))).used;
             NewLine {

@@ -291,7 +291,8 @@ pub(super) unsafe extern "sysv64" fn access<const STORE: bool>(
     site: *const Site,
     ea: u32,
 ) -> *mut u8 {
-    // SAFETY: as in `go`.
+    // SAFETY: as in `go`. `access_for_compiled` gives an address of a page with a shortcut, or of one that was
+    // foreseen: both lie in RAM altogether.
     unsafe {
         let m = &mut *m;
         let (&Site { kind, .. }, version) = at(m, site);

@@ -268,7 +268,8 @@ impl Lines {
         }
     }
 
-    /// The costs of blocks in other states than those that the ops of the line of `op` keep, the youngest first.
+    /// The costs of blocks in other states than those that the ops of the line of `op` keep. A new one is entered in
+    /// front, and the last one is dropped; a hit changes places with the cost in its op.
     ///
     /// # Safety
     /// `op` must point into this store, and nothing else refer to these costs.
